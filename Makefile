@@ -1,0 +1,38 @@
+# Two commands on a fresh machine with Python >= 3.11: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# SciPy's OpenBLAS, behind JAX's linear algebra on CPUs, slows down badly when its threads share cores.
+export OPENBLAS_NUM_THREADS := 1
+
+.PHONY: demo test lint types unit docs clean
+
+demo: $(VENV)/.plot
+	$(BIN)/python examples/coal.py
+
+test: lint types unit docs
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/pyright
+
+unit: $(VENV)/.dev
+	$(BIN)/pytest -n 2
+
+docs: $(VENV)/.dev
+	$(BIN)/mkdocs build --strict --quiet
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+# One stamp per set of extras: installed again when the project's metadata change.
+$(VENV)/.%: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) build site .pytest_cache .ruff_cache .hypothesis

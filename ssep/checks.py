@@ -1,0 +1,29 @@
+"""Errors at the boundary: the call, the requirement, what was got, the remedy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+
+def is_concrete(*values: object) -> bool:
+    """Whether all values are known now, that is, none is being traced by `jit`, `vmap` or `grad`."""
+    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values))
+
+
+def as_float(value: object) -> Array:
+    """A JAX array of floats; integers take the default precision, floats keep theirs."""
+    array = jnp.asarray(value)  # pyright: ignore[reportArgumentType]
+    return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(jnp.result_type(float))
+
+
+def require(condition: object, call: str, requirement: str, got: object, remedy: str) -> None:
+    """Raise a `ValueError` in the library's one format unless the condition holds."""
+    if not condition:
+        raise ValueError(f"`{call}` {requirement}; got {got}. {remedy}")
+
+
+def first_offender(values: np.ndarray, valid: np.ndarray) -> str:
+    """Describe the first invalid entry: its value and its position."""
+    where = tuple(int(i) for i in np.argwhere(~valid)[0])
+    return f"{values[where]!s} at position {where[0] if len(where) == 1 else where}"

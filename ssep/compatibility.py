@@ -1,0 +1,65 @@
+"""Whether a prior, a likelihood, a rule, sites and data belong together, checked before anything is compiled."""
+
+import jax
+import numpy as np
+
+from ssep.checks import is_concrete, require
+from ssep.data import Data
+from ssep.likelihoods.base import Likelihood
+from ssep.priors.base import Prior
+from ssep.rules.base import Rule
+from ssep.sites import SiteState
+
+
+def check_compatible(prior: Prior, lik: Likelihood, sites: SiteState | None, rule: Rule, data: Data) -> None:
+    """Raise a `ValueError` that names the mismatch. Shapes are always known; values only outside `jit`."""
+    for name, value, kind in [
+        ("prior", prior, Prior),
+        ("lik", lik, Likelihood),
+        ("sites", sites, SiteState | None),
+        ("rule", rule, Rule),
+        ("data", data, Data),
+    ]:
+        require(
+            isinstance(value, kind),
+            f"sweep({name})",
+            f"must be a `{getattr(kind, '__name__', 'SiteState')}`",
+            f"a `{type(value).__name__}`",
+            "The order is sweep(prior, lik, sites, rule, data).",
+        )
+    rule.check_likelihood(lik)
+    _check_latents(prior, lik)
+    _check_sites(prior, sites, data)
+    if is_concrete(data):
+        _check_support(lik, data)
+
+
+def _check_latents(prior: Prior, lik: Likelihood) -> None:
+    require(
+        lik.num_latents in (None, prior.num_latents),
+        type(lik).__name__,
+        f"needs {lik.num_latents} latent{'s' * (lik.num_latents != 1)}",
+        f"a prior with {prior.num_latents}",
+        "Give `SDEPrior` one kernel per latent: `SDEPrior((k1, k2))`.",
+    )
+
+
+def _check_sites(prior: Prior, sites: SiteState | None, data: Data) -> None:
+    if sites is None:
+        return
+    linear = (*data.y.shape, prior.num_latents)
+    expected = (linear, (*linear, prior.num_latents))
+    shapes = (np.shape(sites.linear), np.shape(sites.precision))
+    require(
+        shapes == expected,
+        "sweep(sites)",
+        f"must have linear and precision of shapes {expected[0]} and {expected[1]} for these data",
+        f"{shapes[0]} and {shapes[1]}",
+        "Pass None to start anew.",
+    )
+
+
+def _check_support(lik: Likelihood, data: Data) -> None:
+    # Missing entries were filled with an observed value, so that all of y can be checked and positions stay right.
+    if np.asarray(data.mask).any():
+        lik.check_observations(np.asarray(data.y), jax.tree.map(np.asarray, data.aux))

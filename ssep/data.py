@@ -1,0 +1,172 @@
+"""Observations in time: what was seen, when, and what is missing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from ssep.checks import as_float, first_offender, is_concrete, require
+from ssep.types import Aux
+
+
+class Observations(eqx.Module):
+    """What was observed, without the times: of all steps, or of one."""
+
+    y: Float[Array, "*obs"]
+    mask: Bool[Array, "*obs"]
+    aux: Aux
+
+    def map(self, function: Callable[..., PyTree[Array]], *args: PyTree[Array]) -> PyTree[Array]:
+        """`function(y, aux, *args)` for every observation at once; zero for those that are missing.
+
+        The arrays in `args` begin with the shape of `y`.
+        """
+
+        def masked(y, mask, aux, *rest):
+            return jax.tree.map(lambda leaf: jnp.where(mask, leaf, 0), function(y, aux, *rest))
+
+        for _ in range(self.y.ndim):
+            masked = jax.vmap(masked)
+        return masked(self.y, self.mask, self.aux, *args)
+
+
+class Data(eqx.Module):
+    """Observations `y` at the times `t`.
+
+    Args:
+        t: Times, shape (n,), in increasing order; equal times are fine.
+        y: Observations, shape (n,) or (n, J) for J observations per time that are independent given the latents.
+            NaN means missing.
+        mask: Optional, same shape as `y`: False marks what is missing, whatever `y` holds there.
+        aux: Optional pytree of arrays that begin with the shape of `y`: extras per observation, handed to the
+            likelihood (the exposure of a count, say).
+    """
+
+    t: Float[Array, " time"]
+    y: Float[Array, "time *obs"]
+    mask: Bool[Array, "time *obs"]
+    aux: Aux
+    gaps: Float[Array, " gap"]
+    """The distinct gaps between successive times: each is discretised once."""
+    gap_index: Int[Array, " time"]
+    """Which of them leads to each time; the gap before the first time is zero."""
+
+    def __init__(self, t: Any, y: Any, *, mask: Any = None, aux: Aux = None):
+        _check_shapes(t, y, mask, aux)
+        observed = _observed(y, mask)
+        _check_values(t, y, observed, aux)
+        self.t = as_float(t)
+        self.mask = observed
+        self.y = _fill(as_float(y), observed)
+        self.aux = jax.tree.map(lambda extra: _fill(as_float(extra), observed), aux)
+        self.gaps, self.gap_index = _distinct_gaps(t, self.t.dtype)
+
+    @property
+    def observations(self) -> Observations:
+        """The observations without their times."""
+        return Observations(self.y, self.mask, self.aux)
+
+    @property
+    def per_step(self) -> int | None:
+        """The number of observations per time; None if y has no axis for them."""
+        return self.y.shape[1] if self.y.ndim == 2 else None
+
+
+def _check_shapes(t: Any, y: Any, mask: Any, aux: Aux) -> None:
+    times, shape = np.shape(t), np.shape(y)
+    require(len(times) == 1, "Data(t)", "must have shape (n,)", f"shape {times}", "Give one time per step.")
+    require(
+        len(shape) in (1, 2),
+        "Data(y)",
+        "must have shape (n,) or (n, J)",
+        f"shape {shape}",
+        "Put several observations of one time into a second axis.",
+    )
+    require(
+        shape[0] == times[0],
+        "Data(t, y)",
+        "must have equal lengths",
+        f"{times[0]} times and {shape[0]} observations",
+        "Give one row of y per time; mark missing ones as NaN.",
+    )
+    require(0 not in shape, "Data(t, y)", "must hold at least one time", f"y of shape {shape}", "Check the selection.")
+    if mask is not None:
+        require(
+            np.shape(mask) == shape,
+            "Data(mask)",
+            f"must have the shape of y, {shape}",
+            f"shape {np.shape(mask)}",
+            "Give one flag per observation, True where it was seen.",
+        )
+    for extra in jax.tree.leaves(aux):
+        require(
+            np.shape(extra)[: len(shape)] == shape,
+            "Data(aux)",
+            f"must begin with the shape of y, {shape}",
+            f"shape {np.shape(extra)}",
+            "Give one entry per observation (`np.broadcast_to` helps).",
+        )
+
+
+def _check_values(t: Any, y: Any, observed: Array, aux: Aux) -> None:
+    if is_concrete(t):
+        times = np.asarray(t, float)
+        finite = np.isfinite(times)
+        require(
+            finite.all(),
+            "Data(t)",
+            "must be finite",
+            "" if finite.all() else first_offender(times, finite),
+            "Drop those rows.",
+        )
+        sorted_ = np.diff(times, prepend=times[0]) >= 0
+        require(
+            sorted_.all(),
+            "Data(t)",
+            "must not decrease",
+            "" if sorted_.all() else first_offender(times, sorted_) + " after a later time",
+            "Sort first: `order = np.argsort(t); Data(t[order], y[order])`.",
+        )
+    if is_concrete(y, observed, aux):
+        seen = np.asarray(observed)
+        for name, array in [("y", y), *(("aux", extra) for extra in jax.tree.leaves(aux))]:
+            values = np.asarray(array, float)
+            valid = np.isfinite(values) | ~seen.reshape(seen.shape + (1,) * (values.ndim - seen.ndim))
+            require(
+                valid.all(),
+                f"Data({name})",
+                "must be finite where y is observed",
+                "" if valid.all() else first_offender(values, valid),
+                "Mark missing observations with NaN in y or with `mask=`.",
+            )
+
+
+def _observed(y: Any, mask: Any) -> Array:
+    not_nan = ~jnp.isnan(as_float(y))
+    return not_nan if mask is None else not_nan & jnp.asarray(mask, bool)
+
+
+def _fill(values: Array, observed: Array) -> Array:
+    """Put the first observed value wherever one is missing, so that no NaN, nor a value outside the support, enters."""
+    flat = observed.ravel()
+    example = values.reshape(flat.shape + values.shape[observed.ndim :])[jnp.argmax(flat)]
+    seen = observed.reshape(observed.shape + (1,) * (values.ndim - observed.ndim))
+    return jnp.where(seen, values, jnp.where(jnp.any(flat), example, jnp.ones_like(example)))
+
+
+def _distinct_gaps(t: Any, dtype: Any) -> tuple[Array, Array]:
+    """Gaps, computed in double precision whatever the dtype, equal ones (to the rounding of t) merged."""
+    if not is_concrete(t):
+        traced = jnp.asarray(t)
+        return jnp.diff(traced, prepend=traced[:1]).astype(dtype), jnp.arange(traced.shape[0])
+    largest = np.max(np.abs(np.asarray(t)))
+    resolution = 4 * float(np.spacing(largest if np.issubdtype(largest.dtype, np.floating) else float(largest)))
+    times = np.asarray(t, float)
+    gaps = np.diff(times, prepend=times[0])
+    _, index = np.unique(np.round(gaps / resolution), return_inverse=True)
+    sums, counts = np.bincount(index, gaps), np.bincount(index)
+    return jnp.asarray(sums / counts, dtype), jnp.asarray(index.ravel())

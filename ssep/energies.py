@@ -1,0 +1,115 @@
+"""Energies: approximations of the negative log marginal likelihood, to be minimised by learning."""
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from ssep.checks import is_concrete, require
+from ssep.conditioning import condition, split_site
+from ssep.data import Data
+from ssep.likelihoods.base import Likelihood
+from ssep.marginals import Marginals
+from ssep.rules.base import Power, Rule
+from ssep.sites import SiteState, remove
+from ssep.smoothers.base import Filtered
+from ssep.types import Aux, Scalar, ScalarLike
+
+
+class Energy(eqx.Module):
+    """An objective at given sites; for a Gaussian likelihood all of them are the exact negative log evidence."""
+
+    @abc.abstractmethod
+    def __call__(
+        self, likelihood: Likelihood, rule: Rule, data: Data, sites: SiteState, filtered: Filtered, posterior: Marginals
+    ) -> Scalar:
+        """The energy."""
+
+
+class FilterEnergy(Energy):
+    """-sum_k log E[p(y_k|f_k)] under the filter's predictions: [W20] appendix F.
+
+    Several observations of one step see each other: each is scored under the prediction updated with the sites of the
+    others, and the sites' own joint normaliser accounts for their dependence.
+    """
+
+    def __call__(
+        self, likelihood: Likelihood, rule: Rule, data: Data, sites: SiteState, filtered: Filtered, posterior: Marginals
+    ) -> Scalar:
+        """The energy."""
+        if data.per_step is None:
+            return -_log_expected_powers(likelihood, rule, data, filtered.predicted, 1.0)
+        updated = Marginals(filtered.conditioned.mean, filtered.conditioned.cov)
+        cavity = remove(filtered.state_space.spread(updated), sites, 1.0)
+        return -(filtered.log_normaliser + _log_ratios(likelihood, rule, data, cavity, sites, 1.0))
+
+
+class PowerEPEnergy(Energy):
+    """-[log Z(sites) + sum_k (log E_cav p^alpha - log E_cav site^alpha) / alpha]: stationary in the sites under PowerEP.
+
+    Args:
+        alpha: The power; that of the rule if absent.
+    """
+
+    alpha: Power | None = None
+
+    def __check_init__(self) -> None:
+        """Check the power."""
+        if self.alpha is not None and is_concrete(self.alpha):
+            valid = bool(np.all((0 < np.asarray(self.alpha)) & (np.asarray(self.alpha) <= 1)))
+            require(valid, "PowerEPEnergy(alpha)", "must lie in (0, 1]", self.alpha, "For 0 use `FreeEnergy`.")
+
+    def __call__(
+        self, likelihood: Likelihood, rule: Rule, data: Data, sites: SiteState, filtered: Filtered, posterior: Marginals
+    ) -> Scalar:
+        """The energy."""
+        alpha = rule.alpha if self.alpha is None else self.alpha
+        require(
+            not is_concrete(alpha) or bool(np.all(np.asarray(alpha) > 0)),
+            "PowerEPEnergy()",
+            "needs a rule with alpha above 0",
+            f"{type(rule).__name__} with alpha = {alpha}",
+            "Give the energy its own power, for example `PowerEPEnergy(0.5)`, or use `FreeEnergy`.",
+        )
+        cavity = remove(posterior, sites, alpha)
+        return -(filtered.log_normaliser + _log_ratios(likelihood, rule, data, cavity, sites, alpha) / alpha)
+
+
+class FreeEnergy(Energy):
+    """-[log Z(sites) + sum_k E_q(log p - log site)]: the negative evidence lower bound, stationary in the sites under CVI."""
+
+    def __call__(
+        self, likelihood: Likelihood, rule: Rule, data: Data, sites: SiteState, filtered: Filtered, posterior: Marginals
+    ) -> Scalar:
+        """The energy."""
+
+        def gain(y: Scalar, aux: Aux, marginal: Marginals, site: SiteState) -> Scalar:
+            second = marginal.cov + jnp.outer(marginal.mean, marginal.mean)
+            log_site = jnp.sum(site.linear * marginal.mean) - jnp.sum(site.precision * second) / 2
+            return rule.expected_log(likelihood, y, aux, marginal) - log_site
+
+        gains = data.observations.map(gain, posterior, sites)
+        return -(filtered.log_normaliser + jnp.sum(gains))
+
+
+def _log_expected_powers(
+    likelihood: Likelihood, rule: Rule, data: Data, marginals: Marginals, alpha: ScalarLike
+) -> Scalar:
+    def log_expected(y: Scalar, aux: Aux, marginal: Marginals) -> Scalar:
+        return rule.log_expected_power(likelihood, y, aux, marginal, alpha)
+
+    return jnp.sum(data.observations.map(log_expected, marginals))
+
+
+def _log_ratios(
+    likelihood: Likelihood, rule: Rule, data: Data, cavity: Marginals, sites: SiteState, alpha: ScalarLike
+) -> Scalar:
+    """Sum of log E_cav p^alpha - log E_cav site^alpha."""
+
+    def log_site(y: Scalar, aux: Aux, marginal: Marginals, site: SiteState) -> Scalar:
+        powered = split_site(alpha * site.linear, alpha * site.precision)
+        return condition(marginal.mean, marginal.cov, powered).log_normaliser
+
+    log_sites = jnp.sum(data.observations.map(log_site, cavity, sites))
+    return _log_expected_powers(likelihood, rule, data, cavity, alpha) - log_sites

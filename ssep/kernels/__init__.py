@@ -1,0 +1,13 @@
+"""Kernels: covariance functions with a state space form."""
+
+from ssep.kernels.algebra import Product as Product
+from ssep.kernels.algebra import Sum as Sum
+from ssep.kernels.base import Kernel as Kernel
+from ssep.kernels.constant import Constant as Constant
+from ssep.kernels.matern import Matern as Matern
+from ssep.kernels.matern import Matern12 as Matern12
+from ssep.kernels.matern import Matern32 as Matern32
+from ssep.kernels.matern import Matern52 as Matern52
+from ssep.kernels.matern import Matern72 as Matern72
+from ssep.kernels.oscillator import Cosine as Cosine
+from ssep.kernels.oscillator import Periodic as Periodic

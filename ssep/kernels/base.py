@@ -1,0 +1,116 @@
+"""What a kernel is: a covariance function that also has a state space form."""
+
+import abc
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ssep.checks import as_float, require
+from ssep.constraints import check_fields
+from ssep.types import Scalar, ScalarLike, State, StateMatrix
+
+if TYPE_CHECKING:
+    from ssep.kernels.algebra import Product, Sum
+
+
+class Kernel(eqx.Module):
+    """A stationary covariance function with a linear stochastic differential equation behind it.
+
+    `k(x1, x2)` is the covariance of two points (numbers, or vectors where the kernel allows them); `k1 + k2`,
+    `k1 * k2` and `2.0 * k` build new kernels. The other methods are the state space form: the process is f(t) = h'x(t)
+    with x(t + gap) = A(gap) x(t) + noise, noise ~ N(0, Q(gap)), and x(t) ~ N(0, P) at any one time.
+    """
+
+    def __check_init__(self) -> None:
+        """Check the declared constraints."""
+        check_fields(self)
+
+    @property
+    @abc.abstractmethod
+    def state_dim(self) -> int:
+        """The number of state components."""
+
+    @abc.abstractmethod
+    def __call__(self, x1: Any, x2: Any) -> Scalar:
+        """The covariance between two points."""
+
+    @abc.abstractmethod
+    def transition(self, gap: Scalar) -> StateMatrix:
+        """A(gap); the identity for a zero gap."""
+
+    @abc.abstractmethod
+    def process_noise(self, gap: Scalar) -> StateMatrix:
+        """Q(gap), never by subtracting covariances; zero for a zero gap."""
+
+    @abc.abstractmethod
+    def stationary_cov(self) -> StateMatrix:
+        """P, the covariance of the state at any one time."""
+
+    @abc.abstractmethod
+    def observation(self) -> State:
+        """h, which takes the process out of the state."""
+
+    def gram(self, x1: Any, x2: Any) -> Float[Array, "rows columns"]:
+        """The covariance matrix between two sequences of points, shapes (n,) and (m,), or (n, R) and (m, R)."""
+        return jax.vmap(lambda a: jax.vmap(lambda b: self(a, b))(as_float(x2)))(as_float(x1))
+
+    def __add__(self, other: "Kernel | ScalarLike") -> "Sum":
+        """The sum of two independent processes; a number is a random constant with that variance."""
+        from ssep.kernels import algebra
+
+        return algebra.add(self, other)
+
+    def __radd__(self, other: ScalarLike) -> "Sum":
+        """As `__add__`."""
+        from ssep.kernels import algebra
+
+        return algebra.add(other, self)
+
+    def __mul__(self, other: "Kernel | ScalarLike") -> "Product":
+        """The product of two covariance functions; a number scales the variance."""
+        from ssep.kernels import algebra
+
+        return algebra.multiply(self, other)
+
+    def __rmul__(self, other: ScalarLike) -> "Product":
+        """As `__mul__`."""
+        from ssep.kernels import algebra
+
+        return algebra.multiply(other, self)
+
+
+def distance(x1: Any, x2: Any) -> Scalar:
+    """Euclidean distance of two points, with a derivative that is zero, not NaN, where they coincide."""
+    difference = _difference(x1, x2)
+    if difference.ndim == 0:
+        return jnp.abs(difference)
+    squared = jnp.sum(difference**2)
+    return jnp.where(squared > 0, jnp.sqrt(jnp.where(squared > 0, squared, 1)), 0)
+
+
+def lag(kernel: Kernel, x1: Any, x2: Any) -> Scalar:
+    """The difference of two points on a line, for kernels that are not defined elsewhere."""
+    difference = _difference(x1, x2)
+    require(
+        difference.size == 1,
+        f"{type(kernel).__name__}(x1, x2)",
+        "is defined for points on a line only",
+        f"points of shape {difference.shape}",
+        "Use a Matern kernel for the other dimensions.",
+    )
+    return difference.reshape(())
+
+
+def _difference(x1: Any, x2: Any) -> Array:
+    difference = as_float(x1) - as_float(x2)
+    require(
+        difference.ndim <= 1,
+        "kernel(x1, x2)",
+        "takes two single points, each a number or a vector",
+        f"shapes {jnp.shape(x1)} and {jnp.shape(x2)}",
+        "Use `kernel.gram(x1, x2)` for a covariance matrix.",
+    )
+    return difference

@@ -1,0 +1,128 @@
+"""Matern kernels of half-integer smoothness."""
+
+import functools
+import math
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ssep.checks import as_float
+from ssep.constraints import POSITIVE
+from ssep.kernels.base import Kernel, distance
+from ssep.kernels.special import lower_gamma
+from ssep.types import Scalar, ScalarLike, State, StateMatrix
+
+# exp(-1000) is zero in every precision, and powers of 1000 overflow in none.
+_LONGEST = 1000.0
+
+
+class Matern(Kernel):
+    """Matern covariance with smoothness nu = `order` + 1/2, in any number of dimensions.
+
+    With rate = sqrt(2 nu) / lengthscale the state is (f, f'/rate, f''/rate^2, ...): in these coordinates the transition
+    is a function of rate * gap alone and every covariance is of the order of the variance.
+    """
+
+    order: eqx.AbstractClassVar[int]
+    variance: Scalar = eqx.field(metadata=POSITIVE)
+    lengthscale: Scalar = eqx.field(metadata=POSITIVE)
+
+    def __init__(self, variance: ScalarLike = 1.0, lengthscale: ScalarLike = 1.0):
+        self.variance = as_float(variance)
+        self.lengthscale = as_float(lengthscale)
+
+    @property
+    def state_dim(self) -> int:
+        """The process and its `order` derivatives."""
+        return self.order + 1
+
+    def __call__(self, x1: Any, x2: Any) -> Scalar:
+        """The covariance between two points: a polynomial times an exponential of their distance."""
+        scaled = self._scaled(distance(x1, x2))
+        polynomial = functools.reduce(lambda value, c: value * scaled + c, _covariance_polynomial(self.order))
+        return self.variance * jnp.exp(-scaled) * polynomial
+
+    def transition(self, gap: Scalar) -> StateMatrix:
+        """exp(-u) sum_j N^j u^j / j! with u = rate * gap: the drift is -I + N with N nilpotent."""
+        scaled = self._scaled(gap)
+        powers = self._constant(_nilpotent_powers(self.order))
+        polynomial = functools.reduce(lambda value, power: value * scaled + power, powers[::-1])
+        return jnp.exp(-scaled) * polynomial
+
+    def process_noise(self, gap: Scalar) -> StateMatrix:
+        """The integral of exp(-2u) p(u) p(u)' with p polynomial: a sum of incomplete gamma functions."""
+        coefficients = self._constant(_noise_coefficients(self.order))
+        return self.variance * coefficients @ lower_gamma(2 * self.order + 1, 2 * self._scaled(gap))
+
+    def stationary_cov(self) -> StateMatrix:
+        """The process noise of an infinite gap."""
+        return self.variance * self._constant(_noise_coefficients(self.order).sum(-1))
+
+    def observation(self) -> State:
+        """The process is the first component."""
+        return jnp.eye(1, self.state_dim, dtype=self.variance.dtype)[0]
+
+    def _scaled(self, gap: Scalar) -> Scalar:
+        return jnp.minimum(gap * (math.sqrt(2 * self.order + 1) / self.lengthscale), _LONGEST)
+
+    def _constant(self, value: np.ndarray) -> Float[Array, "..."]:
+        return jnp.asarray(value, self.variance.dtype)
+
+
+class Matern12(Matern):
+    """k(r) = variance exp(-r / lengthscale): the Ornstein-Uhlenbeck process."""
+
+    order: ClassVar[int] = 0
+
+
+class Matern32(Matern):
+    """k(r) = variance (1 + u) exp(-u), u = sqrt(3) r / lengthscale."""
+
+    order: ClassVar[int] = 1
+
+
+class Matern52(Matern):
+    """k(r) = variance (1 + u + u^2/3) exp(-u), u = sqrt(5) r / lengthscale."""
+
+    order: ClassVar[int] = 2
+
+
+class Matern72(Matern):
+    """k(r) = variance (1 + u + 2u^2/5 + u^3/15) exp(-u), u = sqrt(7) r / lengthscale."""
+
+    order: ClassVar[int] = 3
+
+
+@functools.cache
+def _covariance_polynomial(order: int) -> tuple[float, ...]:
+    """Coefficients of k(u) exp(u), highest power first."""
+    scale = math.factorial(order) / math.factorial(2 * order)
+    return tuple(
+        scale * math.factorial(order + i) / (math.factorial(i) * math.factorial(order - i)) * 2 ** (order - i)
+        for i in range(order + 1)
+    )
+
+
+@functools.cache
+def _nilpotent_powers(order: int) -> np.ndarray:
+    """N^j / j! for j = 0, ..., order, where N - I is the companion matrix of (x + 1)^(order + 1)."""
+    size = order + 1
+    drift = np.eye(size, k=1)
+    drift[-1] = [-math.comb(size, i) for i in range(size)]
+    nilpotent = drift + np.eye(size)
+    return np.stack([np.linalg.matrix_power(nilpotent, j) / math.factorial(j) for j in range(size)])
+
+
+@functools.cache
+def _noise_coefficients(order: int) -> np.ndarray:
+    """C with Q(u)[i, j] = sum_m C[i, j, m] P(m + 1, 2u): products of p(u), scaled to unit variance.
+
+    Noise enters the last component, so p(u) is the last column of the transition's polynomial.
+    """
+    impulse = _nilpotent_powers(order)[:, :, -1].T
+    products = np.array([[np.convolve(a, b) for b in impulse] for a in impulse])
+    integrals = np.array([math.factorial(m) / 2 ** (m + 1) for m in range(2 * order + 1)])
+    return products * integrals / np.sum(products[0, 0] * integrals)

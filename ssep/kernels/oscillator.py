@@ -1,0 +1,114 @@
+"""Kernels made of undamped oscillators: cosine and periodic."""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax.scipy.linalg import block_diag
+from jaxtyping import Array, Float
+
+from ssep.checks import as_float, require
+from ssep.constraints import POSITIVE
+from ssep.kernels.base import Kernel, lag
+from ssep.kernels.special import scaled_bessel
+from ssep.types import Scalar, ScalarLike, State, StateMatrix
+
+
+class Cosine(Kernel):
+    """k(tau) = variance cos(frequency tau), with `frequency` in radians per unit of time."""
+
+    variance: Scalar = eqx.field(metadata=POSITIVE)
+    frequency: Scalar = eqx.field(metadata=POSITIVE)
+
+    def __init__(self, variance: ScalarLike = 1.0, frequency: ScalarLike = 1.0):
+        self.variance = as_float(variance)
+        self.frequency = as_float(frequency)
+
+    @property
+    def state_dim(self) -> int:
+        """Two: the oscillation and its quadrature component."""
+        return 2
+
+    def __call__(self, x1: Any, x2: Any) -> Scalar:
+        """The covariance between two points on a line."""
+        return self.variance * jnp.cos(self.frequency * lag(self, x1, x2))
+
+    def transition(self, gap: Scalar) -> StateMatrix:
+        """A rotation."""
+        return _rotation(self.frequency * gap)
+
+    def process_noise(self, gap: Scalar) -> StateMatrix:
+        """Zero: the oscillation is deterministic."""
+        return jnp.zeros((2, 2), self.variance.dtype)
+
+    def stationary_cov(self) -> StateMatrix:
+        """The variance in both components."""
+        return self.variance * jnp.eye(2, dtype=self.variance.dtype)
+
+    def observation(self) -> State:
+        """The first component."""
+        return jnp.array([1, 0], self.variance.dtype)
+
+
+class Periodic(Kernel):
+    """k(tau) = variance exp(-2 sin^2(pi tau / period) / lengthscale^2), as its Fourier series up to `order`.
+
+    The coefficients are exp(-z) I_j(z) with z = 1 / lengthscale^2 and modified Bessel functions I_j, twice that for
+    j > 0: Solin and Särkkä, "Explicit link between periodic covariance functions and state space models", 2014. The
+    covariance function is that of the truncated series too, so that both forms are one model.
+    """
+
+    variance: Scalar = eqx.field(metadata=POSITIVE)
+    lengthscale: Scalar = eqx.field(metadata=POSITIVE)
+    period: Scalar = eqx.field(metadata=POSITIVE)
+    order: int = eqx.field(static=True)
+
+    def __init__(
+        self, variance: ScalarLike = 1.0, lengthscale: ScalarLike = 1.0, period: ScalarLike = 1.0, order: int = 6
+    ):
+        valid = isinstance(order, int) and order >= 0
+        require(valid, "Periodic(order)", "must be a non-negative integer", order, "6 suits lengthscales above 1.")
+        self.variance = as_float(variance)
+        self.lengthscale = as_float(lengthscale)
+        self.period = as_float(period)
+        self.order = order
+
+    @property
+    def state_dim(self) -> int:
+        """An oscillator for each harmonic from 0 to `order`."""
+        return 2 * (self.order + 1)
+
+    def __call__(self, x1: Any, x2: Any) -> Scalar:
+        """The covariance between two points on a line."""
+        return jnp.sum(self._coefficients() * jnp.cos(self._angles(lag(self, x1, x2))))
+
+    def transition(self, gap: Scalar) -> StateMatrix:
+        """A rotation for each harmonic."""
+        return block_diag(*[_rotation(angle) for angle in self._angles(gap)])
+
+    def process_noise(self, gap: Scalar) -> StateMatrix:
+        """Zero: the process repeats exactly."""
+        return jnp.zeros((self.state_dim, self.state_dim), self.variance.dtype)
+
+    def stationary_cov(self) -> StateMatrix:
+        """The coefficient of each harmonic in both of its components."""
+        return jnp.diag(jnp.repeat(self._coefficients(), 2))
+
+    def observation(self) -> State:
+        """The first component of each harmonic."""
+        return jnp.tile(jnp.array([1, 0], self.variance.dtype), self.order + 1)
+
+    def _angles(self, gap: Scalar) -> Float[Array, " harmonic"]:
+        # Reduced to one period first: the harmonics of a long gap keep their digits.
+        turn = gap / self.period
+        turn = turn - jnp.round(turn)
+        return 2 * jnp.pi * turn * jnp.arange(self.order + 1)
+
+    def _coefficients(self) -> Float[Array, " harmonic"]:
+        bessel = scaled_bessel(self.order, self.lengthscale**-2)
+        return self.variance * bessel * jnp.where(jnp.arange(self.order + 1) == 0, 1, 2)
+
+
+def _rotation(angle: Scalar) -> StateMatrix:
+    cos, sin = jnp.cos(angle), jnp.sin(angle)
+    return jnp.stack([jnp.stack([cos, -sin]), jnp.stack([sin, cos])])

@@ -1,0 +1,118 @@
+"""What a likelihood is: `log_prob`, and what follows from it."""
+
+import abc
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import logsumexp
+
+from ssep.checks import require
+from ssep.constraints import check_fields
+from ssep.cubature import Cubature, GaussHermite, Points
+from ssep.linalg import congruence_lower_inverse, solve_lower_transposed
+from ssep.marginals import Marginals
+from ssep.types import Aux, LatentMatrix, Latents, Scalar, ScalarLike
+
+_NOISE_RULE = GaussHermite(20)
+
+
+class Tilted(eqx.Module):
+    """log E[p(y|f)^alpha] under a Gaussian of f, with its gradient and Hessian in the Gaussian's mean."""
+
+    log_normaliser: Scalar
+    gradient: Latents
+    hessian: LatentMatrix
+
+
+class Likelihood(eqx.Module):
+    """The distribution of one observation `y` (a number) given its latents `f` (a vector).
+
+    A new likelihood is a subclass with `log_prob`; that serves `PowerEP` and `CVI`. The linearised rules need one of
+    `conditional_moments` and `measurement`. `tilted` and `expected_log_prob` use cubature unless a subclass knows a
+    closed form. Declare `num_latents` to have it checked against the prior.
+    """
+
+    num_latents: ClassVar[int | None] = None
+
+    def __check_init__(self) -> None:
+        """Check the declared constraints."""
+        check_fields(self)
+
+    @abc.abstractmethod
+    def log_prob(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The log density (or mass) of y given the latents."""
+
+    def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
+        """E[y|f] and Var[y|f]; from `measurement` unless overridden."""
+        noise = _NOISE_RULE.points(Marginals(jnp.zeros(1, f.dtype), jnp.eye(1, dtype=f.dtype)))
+        values = noise.evaluate(lambda sigma: self.measurement(f, sigma[0], aux))
+        mean = noise.expect(values)
+        return mean, noise.expect((values - mean) ** 2)
+
+    def measurement(self, f: Latents, sigma: Scalar, aux: Aux) -> Scalar:
+        """h(f, sigma) with sigma standard normal: E[y|f] + sqrt(Var[y|f]) sigma unless overridden."""
+        mean, variance = self.conditional_moments(f, aux)
+        return mean + jnp.sqrt(variance) * sigma
+
+    def tilted(self, y: Scalar, marginal: Marginals, alpha: ScalarLike, aux: Aux, cubature: Cubature) -> Tilted:
+        """log E[p^alpha] and its derivatives, from the moments of the tilted distribution in log space."""
+        return tilted_by_cubature(self, y, marginal, alpha, aux, cubature)
+
+    def expected_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
+        """E[log p(y|f)]."""
+        points = cubature.points(marginal)
+        return points.expect(self._log_prob_at(y, points, aux))
+
+    def check_observations(self, y: np.ndarray, aux: Aux) -> None:
+        """Raise unless the observed values lie in the support; called with known values only."""
+
+    def _log_prob_at(self, y: Scalar, points: Points, aux: Aux):
+        return points.evaluate(lambda f: as_scalar(self, self.log_prob(y, f, aux)))
+
+
+def tilted_by_cubature(
+    likelihood: Likelihood, y: Scalar, marginal: Marginals, alpha: ScalarLike, aux: Aux, cubature: Cubature
+) -> Tilted:
+    """The general case of `Likelihood.tilted`, for any power."""
+    points = cubature.points(marginal)
+    log_values = alpha * likelihood._log_prob_at(y, points, aux)
+    # Negative weights (Unscented5 beyond four latents) can outweigh the others; without them the sum is positive.
+    _, sign = logsumexp(log_values, b=points.weights, return_sign=True)
+    weights = jnp.where(sign > 0, points.weights, jnp.maximum(points.weights, 0))
+    log_normaliser = logsumexp(log_values, b=weights)
+    posterior = weights * jnp.exp(log_values - log_normaliser)
+    # Mean and covariance of z under the tilted distribution; z is standard normal under the Gaussian itself.
+    mean = jnp.sum(posterior[:, None] * points.z, 0)
+    centred = points.z - mean
+    cov = jnp.sum(posterior[:, None, None] * centred[:, :, None] * centred[:, None, :], 0)
+    gradient = solve_lower_transposed(points.factor, mean)
+    hessian = congruence_lower_inverse(points.factor, cov - jnp.eye(mean.shape[0], dtype=mean.dtype))
+    return Tilted(log_normaliser, gradient, hessian)
+
+
+def as_scalar(likelihood: Likelihood, value: Scalar) -> Scalar:
+    """Accept one number of any shape from a user's `log_prob`."""
+    require(
+        jnp.size(value) == 1,
+        f"{type(likelihood).__name__}.log_prob(y, f, aux)",
+        "must return one number",
+        f"shape {jnp.shape(value)}",
+        "f has shape (latents,): index it, or sum over it.",
+    )
+    return jnp.reshape(value, ())
+
+
+def require_moments(likelihood: Likelihood, rule: str) -> None:
+    """Raise unless the likelihood has what the linearised rules need."""
+    name = type(likelihood).__name__
+    has_moments = type(likelihood).conditional_moments is not Likelihood.conditional_moments
+    has_measurement = type(likelihood).measurement is not Likelihood.measurement
+    require(
+        has_moments or has_measurement,
+        rule,
+        "needs `conditional_moments(f, aux)` or `measurement(f, sigma, aux)` from its likelihood",
+        f"`{name}`, which has neither",
+        f"Add one to `{name}`, or use `PowerEP` or `CVI`.",
+    )

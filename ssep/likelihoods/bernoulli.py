@@ -1,0 +1,75 @@
+"""Binary labels."""
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import log_ndtr
+
+from ssep import links
+from ssep.checks import first_offender, require
+from ssep.cubature import Cubature
+from ssep.likelihoods.base import Likelihood, Tilted, tilted_by_cubature
+from ssep.likelihoods.gaussian import LOG_TWO_PI
+from ssep.links import Link, Sigmoid
+from ssep.marginals import Marginals
+from ssep.types import Aux, Latents, Scalar, ScalarLike
+
+
+class Bernoulli(Likelihood):
+    """y = 1 with probability link(f), else 0."""
+
+    num_latents: ClassVar[int | None] = 1
+    link: Link = eqx.field(default=links.logistic)
+
+    def __check_init__(self) -> None:
+        """Check that the link gives probabilities."""
+        require(
+            isinstance(self.link, Sigmoid),
+            "Bernoulli(link)",
+            "must map to probabilities symmetrically",
+            repr(self.link),
+            "Use `ssep.links.logistic` or `ssep.links.probit`.",
+        )
+
+    def log_prob(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The log mass of y given the latents."""
+        return self.link.log((2 * y - 1) * f[0])
+
+    def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
+        """E[y|f] and Var[y|f]; 1 - link(f) as link(-f), which keeps its digits."""
+        probability = self.link(f[0])
+        return probability, probability * self.link(-f[0])
+
+    def tilted(self, y: Scalar, marginal: Marginals, alpha: ScalarLike, aux: Aux, cubature: Cubature) -> Tilted:
+        """Closed form for the probit link and alpha = 1; cubature otherwise."""
+        if not isinstance(self.link, links.Probit):
+            return super().tilted(y, marginal, alpha, aux, cubature)
+        closed = _tilted_probit(y, marginal)
+        if isinstance(alpha, float | int):
+            return closed if alpha == 1 else tilted_by_cubature(self, y, marginal, alpha, aux, cubature)
+        general = tilted_by_cubature(self, y, marginal, alpha, aux, cubature)
+        return jax.tree.map(lambda exact, approximate: jnp.where(alpha == 1, exact, approximate), closed, general)
+
+    def check_observations(self, y: np.ndarray, aux: Aux) -> None:
+        """Labels are 0 or 1."""
+        valid = (y == 0) | (y == 1)
+        require(
+            valid.all(),
+            "Bernoulli",
+            "needs labels 0 or 1 in y",
+            "" if valid.all() else first_offender(y, valid),
+            "Recode the labels, for example `y = (y > 0)`; mark missing ones as NaN.",
+        )
+
+
+def _tilted_probit(y: Scalar, marginal: Marginals) -> Tilted:
+    """E[ndtr(s f)] = ndtr(z) with z = s mean / sqrt(1 + variance): Rasmussen and Williams (2006), section 3.9."""
+    sign, spread = 2 * y - 1, 1 + marginal.cov[0, 0]
+    z = sign * marginal.mean[0] / jnp.sqrt(spread)
+    log_normaliser = log_ndtr(z)
+    ratio = jnp.exp(-(z**2 + LOG_TWO_PI) / 2 - log_normaliser)
+    gradient = sign * ratio / jnp.sqrt(spread)
+    return Tilted(log_normaliser, gradient[None], jnp.reshape(-ratio * (z + ratio) / spread, (1, 1)))

@@ -1,0 +1,75 @@
+"""Counts."""
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import gammaln
+
+from ssep import links
+from ssep.checks import first_offender, require
+from ssep.cubature import Cubature
+from ssep.likelihoods.base import Likelihood
+from ssep.links import Link
+from ssep.marginals import Marginals
+from ssep.types import Aux, Latents, Scalar
+
+
+class Poisson(Likelihood):
+    """y ~ Poisson(exposure link(f)).
+
+    The exposure (time, area, population at risk) of each observation comes through `Data(aux=...)`; one if absent.
+    """
+
+    num_latents: ClassVar[int | None] = 1
+    link: Link = eqx.field(default=links.exp)
+
+    def log_prob(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The log mass of y given the latents."""
+        exposure = _exposure(aux)
+        return y * (self.link.log(f[0]) + jnp.log(exposure)) - exposure * self.link(f[0]) - gammaln(y + 1)
+
+    def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
+        """E[y|f] and Var[y|f]: both the rate."""
+        rate = _exposure(aux) * self.link(f[0])
+        return rate, rate
+
+    def expected_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
+        """Closed form for the exponential link; cubature for others."""
+        if not isinstance(self.link, links.Exp):
+            return super().expected_log_prob(y, marginal, aux, cubature)
+        mean, variance, exposure = marginal.mean[0], marginal.cov[0, 0], _exposure(aux)
+        return y * (mean + jnp.log(exposure)) - exposure * jnp.exp(mean + variance / 2) - gammaln(y + 1)
+
+    def check_observations(self, y: np.ndarray, aux: Aux) -> None:
+        """Counts are non-negative integers, exposures positive."""
+        valid = (y >= 0) & (y == np.round(y))
+        require(
+            valid.all(),
+            "Poisson",
+            "needs non-negative integer counts in y",
+            "" if valid.all() else first_offender(y, valid),
+            "Mark missing counts as NaN; pass rates as counts with their exposure in `aux`.",
+        )
+        exposure = np.asarray(_exposure(aux))
+        require(
+            (exposure > 0).all(),
+            "Poisson",
+            "needs positive exposures in `Data(aux=...)`",
+            "" if (exposure > 0).all() else first_offender(exposure, exposure > 0),
+            "Mark intervals without exposure as missing (NaN in y).",
+        )
+
+
+def _exposure(aux: Aux) -> Scalar:
+    leaves = jax.tree.leaves(aux)
+    require(
+        len(leaves) <= 1,
+        "Poisson",
+        "takes one exposure per observation through `Data(aux=...)`",
+        f"{len(leaves)} arrays",
+        "Pass a single array.",
+    )
+    return jnp.asarray(leaves[0]) if leaves else jnp.ones(())

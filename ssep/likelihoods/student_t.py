@@ -1,0 +1,43 @@
+"""Heavy-tailed noise."""
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import gammaln
+
+from ssep.checks import as_float, is_concrete, require
+from ssep.constraints import POSITIVE
+from ssep.likelihoods.base import Likelihood
+from ssep.types import Aux, Latents, Scalar, ScalarLike
+
+
+class StudentT(Likelihood):
+    """y = f + scale * t, with t from Student's distribution with `df` degrees of freedom."""
+
+    num_latents: ClassVar[int | None] = 1
+    df: Scalar = eqx.field(metadata=POSITIVE)
+    scale: Scalar = eqx.field(metadata=POSITIVE)
+
+    def __init__(self, df: ScalarLike = 4.0, scale: ScalarLike = 1.0):
+        self.df = as_float(df)
+        self.scale = as_float(scale)
+
+    def log_prob(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The log density of y given the latents."""
+        residual = (y - f[0]) / self.scale
+        normaliser = gammaln((self.df + 1) / 2) - gammaln(self.df / 2) - jnp.log(self.df * jnp.pi) / 2
+        return normaliser - jnp.log(self.scale) - (self.df + 1) / 2 * jnp.log1p(residual**2 / self.df)
+
+    def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
+        """E[y|f] and Var[y|f], which exists for df > 2 only."""
+        if is_concrete(self.df):
+            require(
+                np.all(np.asarray(self.df) > 2),
+                "StudentT(df)",
+                "must exceed 2 for the linearised rules, which need the variance of y",
+                self.df,
+                "Use `PowerEP` or `CVI`.",
+            )
+        return f[0], self.scale**2 * self.df / (self.df - 2)

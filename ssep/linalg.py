@@ -1,0 +1,91 @@
+"""Small dense linear algebra, written so that nothing calls LAPACK for the few latents of one observation.
+
+A LAPACK call costs microseconds, more than everything else in a filter step with a small state, so matrices up to
+`UNROLL_LIMIT` are unrolled into scalar operations that XLA fuses. All functions take one matrix; batch with `vmap`.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+UNROLL_LIMIT = 8
+
+
+def matmul(left: Float[Array, "rows inner"], right: Float[Array, "inner columns"]) -> Float[Array, "rows columns"]:
+    """Matrix product; small ones as a fused sum of outer products, which is what a scan on a CPU runs fastest."""
+    if max(*left.shape, *right.shape) > UNROLL_LIMIT:
+        return left @ right
+    return sum(left[:, i, None] * right[None, i, :] for i in range(1, left.shape[1])) + left[:, 0, None] * right[None, 0]
+
+
+def symmetrise(matrix: Float[Array, "*batch n n"]) -> Float[Array, "*batch n n"]:
+    """The symmetric part of a matrix."""
+    return (matrix + jnp.swapaxes(matrix, -1, -2)) / 2
+
+
+def cholesky(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """Lower Cholesky factor."""
+    size = matrix.shape[0]
+    if size > UNROLL_LIMIT:
+        return jnp.linalg.cholesky(matrix)
+    rows: list[list[Array]] = []
+    for i in range(size):
+        row: list[Array] = []
+        for j in range(i + 1):
+            rest = matrix[i, j] - sum(row[k] * (rows[j][k] if j < i else row[k]) for k in range(j))
+            row.append(jnp.sqrt(rest) if i == j else rest / rows[j][j])
+        rows.append(row)
+    zero = jnp.zeros((), matrix.dtype)
+    return jnp.stack([jnp.stack(row + [zero] * (size - len(row))) for row in rows])
+
+
+def solve_lower(lower: Float[Array, "n n"], right: Float[Array, "n *columns"]) -> Float[Array, "n *columns"]:
+    """Solve `lower @ x = right` by forward substitution."""
+    size = lower.shape[0]
+    if size > UNROLL_LIMIT:
+        return jax.scipy.linalg.solve_triangular(lower, right, lower=True)
+    solved: list[Array] = []
+    for i in range(size):
+        solved.append((right[i] - sum(lower[i, j] * solved[j] for j in range(i))) / lower[i, i])
+    return jnp.stack(solved)
+
+
+def solve_lower_transposed(lower: Float[Array, "n n"], right: Float[Array, "n *columns"]) -> Float[Array, "n *columns"]:
+    """Solve `lower.T @ x = right`, by forward substitution in reversed order."""
+    return solve_lower(lower.T[::-1, ::-1], right[::-1])[::-1]
+
+
+def congruence_lower_inverse(lower: Float[Array, "n n"], matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """`inv(lower).T @ matrix @ inv(lower)` for a symmetric matrix: from whitened coordinates to precisions."""
+    half = solve_lower_transposed(lower, matrix)
+    return symmetrise(solve_lower_transposed(lower, half.T))
+
+
+@jax.custom_jvp
+def project_psd(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """The nearest positive semi-definite matrix: negative eigenvalues become zero.
+
+    A matrix that is positive semi-definite already comes back unchanged, bit for bit. The derivative is the
+    divided-difference form, which stays finite for repeated eigenvalues, where that of `eigh` does not.
+    """
+    if matrix.shape[0] == 1:
+        return jnp.maximum(matrix, 0)
+    values, vectors = jnp.linalg.eigh(matrix)
+    projected = (vectors * jnp.maximum(values, 0)) @ vectors.T
+    return jnp.where(values[0] >= 0, matrix, projected)
+
+
+@project_psd.defjvp
+def _project_psd_jvp(
+    primals: tuple[Float[Array, "n n"]], tangents: tuple[Float[Array, "n n"]]
+) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
+    (matrix,), (tangent,) = primals, tangents
+    if matrix.shape[0] == 1:
+        return project_psd(matrix), jnp.where(matrix >= 0, tangent, 0)
+    values, vectors = jnp.linalg.eigh(matrix)
+    kept = jnp.maximum(values, 0)
+    difference = values[:, None] - values[None, :]
+    same_sign = (values[:, None] >= 0) == (values[None, :] >= 0)
+    ratio = (kept[:, None] - kept[None, :]) / jnp.where(same_sign, 1, difference)
+    weights = jnp.where(same_sign, (values >= 0)[:, None], ratio)
+    return project_psd(matrix), vectors @ (weights * (vectors.T @ tangent @ vectors)) @ vectors.T

@@ -1,0 +1,4 @@
+"""Priors: from times to state spaces."""
+
+from ssep.priors.base import Prior as Prior
+from ssep.priors.sde import SDEPrior as SDEPrior

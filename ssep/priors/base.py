@@ -1,0 +1,21 @@
+"""What a prior is: it turns times into a state space."""
+
+import abc
+
+import equinox as eqx
+
+from ssep.data import Data
+from ssep.statespace import StateSpace
+
+
+class Prior(eqx.Module):
+    """A Gaussian process prior of the latents."""
+
+    @property
+    @abc.abstractmethod
+    def num_latents(self) -> int:
+        """The number of latents per observation."""
+
+    @abc.abstractmethod
+    def discretise(self, data: Data) -> StateSpace:
+        """The state space model at the data's times; it never looks at the observed values."""

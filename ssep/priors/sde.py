@@ -1,0 +1,92 @@
+"""Temporal Gaussian processes as stochastic differential equations."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import block_diag
+from jaxtyping import Array, Float
+
+from ssep.checks import as_float, require
+from ssep.data import Data
+from ssep.kernels.base import Kernel
+from ssep.priors.base import Prior
+from ssep.statespace import StateSpace
+from ssep.types import Scalar, ScalarLike
+
+Mean = ScalarLike | Callable[[Scalar], Any]
+
+
+class SDEPrior(Prior):
+    """One or several independent Gaussian processes in time.
+
+    Args:
+        kernels: A kernel, or one per latent.
+        mean: A number or a function of time, or one per latent; zero if absent.
+    """
+
+    kernels: tuple[Kernel, ...]
+    means: tuple[Scalar | Callable[[Scalar], Any], ...] | None
+
+    def __init__(self, kernels: Kernel | Sequence[Kernel], mean: Mean | Sequence[Mean] | None = None):
+        self.kernels = (kernels,) if isinstance(kernels, Kernel) else tuple(kernels)
+        known = bool(self.kernels) and all(isinstance(kernel, Kernel) for kernel in self.kernels)
+        require(known, "SDEPrior(kernels)", "takes a kernel or a sequence of kernels", kernels, "See `ssep.kernels`.")
+        if mean is None:
+            self.means = None
+            return
+        several = isinstance(mean, Sequence)
+        means = tuple(mean) if several else (mean,) * len(self.kernels)
+        require(
+            len(means) == len(self.kernels),
+            "SDEPrior(mean)",
+            "must be one mean, or one per latent",
+            f"{len(means)} means for {len(self.kernels)} latents",
+            "Use 0.0 for a latent without a mean.",
+        )
+        self.means = tuple(entry if callable(entry) else as_float(entry) for entry in means)
+
+    @property
+    def num_latents(self) -> int:
+        """One per kernel."""
+        return len(self.kernels)
+
+    def discretise(self, data: Data) -> StateSpace:
+        """The state space model at the data's times."""
+        self._check_scalars()
+        return StateSpace(
+            transitions=jax.vmap(lambda gap: block_diag(*[k.transition(gap) for k in self.kernels]))(data.gaps),
+            noises=jax.vmap(lambda gap: block_diag(*[k.process_noise(gap) for k in self.kernels]))(data.gaps),
+            gap_index=data.gap_index,
+            initial_cov=block_diag(*[kernel.stationary_cov() for kernel in self.kernels]),
+            observation=block_diag(*[kernel.observation() for kernel in self.kernels]),
+            offset=self._offset(data.t),
+            per_step=data.per_step,
+        )
+
+    def _offset(self, t: Float[Array, " time"]) -> Float[Array, "time latent"]:
+        if self.means is None:
+            return jnp.zeros((t.shape[0], self.num_latents), t.dtype)
+        columns = [jax.vmap(mean)(t) if callable(mean) else jnp.broadcast_to(mean, t.shape) for mean in self.means]
+        for column in columns:
+            require(
+                column.shape == t.shape,
+                "SDEPrior(mean)",
+                "must be a number or a function from one time to one number",
+                f"shape {column.shape[1:]} per time",
+                "Give one mean per latent as a tuple.",
+            )
+        return jnp.stack(columns, -1)
+
+    def _check_scalars(self) -> None:
+        for kernel in self.kernels:
+            shapes = {np.shape(leaf) for leaf in jax.tree.leaves(kernel)}
+            require(
+                shapes <= {()},
+                "SDEPrior(kernels)",
+                "needs scalar hyperparameters",
+                f"shapes {sorted(shapes)} in {type(kernel).__name__}",
+                "To run a grid of values, `jax.vmap` over them.",
+            )

@@ -1,0 +1,87 @@
+"""What a rule is: it turns one observation and one cavity into one site."""
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ssep.checks import is_concrete, require
+from ssep.cubature import Cubature
+from ssep.likelihoods.base import Likelihood
+from ssep.marginals import Marginals
+from ssep.sites import SiteState
+from ssep.types import Aux, Latents, Scalar, ScalarLike
+
+Power = float | Float[Array, ""]
+
+
+class Rule(eqx.Module):
+    """A way to approximate one likelihood term by a Gaussian site.
+
+    `alpha` is the fraction of the old site that the cavity leaves out. A rule never sees time.
+    """
+
+    alpha: eqx.AbstractVar[Power]
+
+    @abc.abstractmethod
+    def update(
+        self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike
+    ) -> SiteState:
+        """The new site of one observation."""
+
+    @abc.abstractmethod
+    def log_expected_power(
+        self, likelihood: Likelihood, y: Scalar, aux: Aux, marginal: Marginals, alpha: ScalarLike
+    ) -> Scalar:
+        """log E[p(y|f)^alpha], with this rule's idea of p."""
+
+    @abc.abstractmethod
+    def expected_log(self, likelihood: Likelihood, y: Scalar, aux: Aux, marginal: Marginals) -> Scalar:
+        """E[log p(y|f)], with this rule's idea of p."""
+
+    def check_likelihood(self, likelihood: Likelihood) -> None:
+        """Raise if the likelihood lacks what the rule needs."""
+
+
+class CubatureRule(Rule):
+    """A rule whose expectations are those of the likelihood itself, by cubature or in closed form."""
+
+    cubature: eqx.AbstractVar[Cubature]
+
+    def log_expected_power(
+        self, likelihood: Likelihood, y: Scalar, aux: Aux, marginal: Marginals, alpha: ScalarLike
+    ) -> Scalar:
+        """log E[p(y|f)^alpha]."""
+        return likelihood.tilted(y, marginal, alpha, aux, self.cubature).log_normaliser
+
+    def expected_log(self, likelihood: Likelihood, y: Scalar, aux: Aux, marginal: Marginals) -> Scalar:
+        """E[log p(y|f)]."""
+        return likelihood.expected_log_prob(y, marginal, aux, self.cubature)
+
+
+class LinearModel(eqx.Module):
+    """y ~ N(slope'f + intercept, noise): what the linearised rules make of a likelihood."""
+
+    slope: Latents
+    intercept: Scalar
+    noise: Scalar
+
+    def site(self, y: Scalar) -> SiteState:
+        """The site that this model is, whatever the power: b = J'(y - c)/R and Lam = J'J/R."""
+        # Noise below the smallest normal number means a likelihood saturated in rounding; its slope is zero there.
+        noise = jnp.maximum(self.noise, jnp.finfo(self.noise.dtype).tiny)
+        scaled = self.slope / noise
+        return SiteState(scaled * (y - self.intercept), scaled[:, None] * self.slope)
+
+
+def check_alpha(rule: Rule, includes_zero: bool) -> None:
+    """Raise if a known alpha is out of range."""
+    if not is_concrete(rule.alpha):
+        return
+    alpha, name = np.asarray(rule.alpha), type(rule).__name__
+    valid = np.all(np.isfinite(alpha) & (alpha <= 1) & ((alpha >= 0) if includes_zero else (alpha > 0)))
+    remedy = "For 0 the posterior, for 1 the full cavity is used." if includes_zero else "For the limit use `ssep.CVI`."
+    interval = "[0, 1]" if includes_zero else "(0, 1]"
+    require(valid, f"{name}(alpha)", f"must lie in {interval}", rule.alpha, remedy)

@@ -1,0 +1,35 @@
+"""Sites: the Gaussian factors that stand in for the likelihood, and how to take one out again."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ssep.linalg import symmetrise
+from ssep.marginals import Marginals
+from ssep.types import ScalarLike
+
+
+class SiteState(eqx.Module):
+    """One unnormalised Gaussian factor exp(b'f - f'Lam f/2) per observation.
+
+    Zero is a legal site: no information, as for a missing observation.
+    """
+
+    linear: Float[Array, "*obs latent"]
+    precision: Float[Array, "*obs latent latent"]
+
+
+def remove(marginals: Marginals, sites: SiteState, alpha: ScalarLike) -> Marginals:
+    """The cavity: each marginal with the fraction `alpha` of its own site taken out.
+
+    V_cav = inv(I - alpha V Lam) V and mu_cav = inv(I - alpha V Lam) (m - alpha V b): [W20] eq. (7) without inverting
+    the site or the marginal covariance.
+    """
+    mean, cov = marginals.mean, marginals.cov
+    reduced = mean - alpha * jnp.einsum("...ij,...j->...i", cov, sites.linear)
+    if mean.shape[-1] == 1:
+        keep = 1 - alpha * cov * sites.precision
+        return Marginals(reduced / keep[..., 0], cov / keep)
+    keep = jnp.eye(mean.shape[-1], dtype=mean.dtype) - alpha * jnp.einsum("...ij,...jk->...ik", cov, sites.precision)
+    solved = jnp.linalg.solve(keep, jnp.concatenate([reduced[..., None], cov], -1))
+    return Marginals(solved[..., 0], symmetrise(solved[..., 1:]))

@@ -1,0 +1,5 @@
+"""Smoothers: from a state space and sites to marginals."""
+
+from ssep.smoothers.base import Filtered as Filtered
+from ssep.smoothers.base import Smoother as Smoother
+from ssep.smoothers.sequential import Sequential as Sequential
