@@ -1,6 +1,7 @@
 """Errors at the boundary: the call, the requirement, what was got, the remedy."""
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -27,3 +28,11 @@ def first_offender(values: np.ndarray, valid: np.ndarray) -> str:
     """Describe the first invalid entry: its value and its position."""
     where = tuple(int(i) for i in np.argwhere(~valid)[0])
     return f"{values[where]!s} at position {where[0] if len(where) == 1 else where}"
+
+
+def in_unit_interval(value: object, includes_zero: bool = False) -> bool:
+    """Whether a number lies in (0, 1], or [0, 1]; a traced one is taken to."""
+    if not is_concrete(value):
+        return True
+    number = np.asarray(value, float)
+    return bool(np.all((number <= 1) & ((number >= 0) if includes_zero else (number > 0))))

@@ -4,9 +4,8 @@ import abc
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 
-from ssep.checks import is_concrete, require
+from ssep.checks import in_unit_interval, require
 from ssep.conditioning import condition, split_site
 from ssep.data import Data
 from ssep.likelihoods.base import Likelihood
@@ -28,7 +27,7 @@ class Energy(eqx.Module):
 
 
 class FilterEnergy(Energy):
-    """-sum_k log E[p(y_k|f_k)] under the filter's predictions: [W20] appendix F.
+    """-sum_k log E[p(y_k|f_k)] under the filter's predictions: [W20] appendix G.
 
     Several observations of one step see each other: each is scored under the prediction updated with the sites of the
     others, and the sites' own joint normaliser accounts for their dependence.
@@ -46,7 +45,9 @@ class FilterEnergy(Energy):
 
 
 class PowerEPEnergy(Energy):
-    """-[log Z(sites) + sum_k (log E_cav p^alpha - log E_cav site^alpha) / alpha]: stationary in the sites under PowerEP.
+    """-[log Z(sites) + sum_k (log E_cav p^alpha - log E_cav site^alpha) / alpha].
+
+    Stationary in the sites at a fixed point of `PowerEP`.
 
     Args:
         alpha: The power; that of the rule if absent.
@@ -56,8 +57,8 @@ class PowerEPEnergy(Energy):
 
     def __check_init__(self) -> None:
         """Check the power."""
-        if self.alpha is not None and is_concrete(self.alpha):
-            valid = bool(np.all((0 < np.asarray(self.alpha)) & (np.asarray(self.alpha) <= 1)))
+        if self.alpha is not None:
+            valid = in_unit_interval(self.alpha)
             require(valid, "PowerEPEnergy(alpha)", "must lie in (0, 1]", self.alpha, "For 0 use `FreeEnergy`.")
 
     def __call__(
@@ -66,7 +67,7 @@ class PowerEPEnergy(Energy):
         """The energy."""
         alpha = rule.alpha if self.alpha is None else self.alpha
         require(
-            not is_concrete(alpha) or bool(np.all(np.asarray(alpha) > 0)),
+            in_unit_interval(alpha),
             "PowerEPEnergy()",
             "needs a rule with alpha above 0",
             f"{type(rule).__name__} with alpha = {alpha}",
@@ -77,7 +78,10 @@ class PowerEPEnergy(Energy):
 
 
 class FreeEnergy(Energy):
-    """-[log Z(sites) + sum_k E_q(log p - log site)]: the negative evidence lower bound, stationary in the sites under CVI."""
+    """-[log Z(sites) + sum_k E_q(log p - log site)]: the negative evidence lower bound.
+
+    Stationary in the sites at a fixed point of `CVI`.
+    """
 
     def __call__(
         self, likelihood: Likelihood, rule: Rule, data: Data, sites: SiteState, filtered: Filtered, posterior: Marginals
@@ -108,7 +112,7 @@ def _log_ratios(
     """Sum of log E_cav p^alpha - log E_cav site^alpha."""
 
     def log_site(y: Scalar, aux: Aux, marginal: Marginals, site: SiteState) -> Scalar:
-        powered = split_site(alpha * site.linear, alpha * site.precision)
+        powered = split_site(site.linear * alpha, site.precision * alpha)
         return condition(marginal.mean, marginal.cov, powered).log_normaliser
 
     log_sites = jnp.sum(data.observations.map(log_site, cavity, sites))

@@ -15,7 +15,9 @@ def matmul(left: Float[Array, "rows inner"], right: Float[Array, "inner columns"
     """Matrix product; small ones as a fused sum of outer products, which is what a scan on a CPU runs fastest."""
     if max(*left.shape, *right.shape) > UNROLL_LIMIT:
         return left @ right
-    return sum(left[:, i, None] * right[None, i, :] for i in range(1, left.shape[1])) + left[:, 0, None] * right[None, 0]
+    return (
+        sum(left[:, i, None] * right[None, i, :] for i in range(1, left.shape[1])) + left[:, 0, None] * right[None, 0]
+    )
 
 
 def symmetrise(matrix: Float[Array, "*batch n n"]) -> Float[Array, "*batch n n"]:

@@ -22,8 +22,8 @@ class SiteState(eqx.Module):
 def remove(marginals: Marginals, sites: SiteState, alpha: ScalarLike) -> Marginals:
     """The cavity: each marginal with the fraction `alpha` of its own site taken out.
 
-    V_cav = inv(I - alpha V Lam) V and mu_cav = inv(I - alpha V Lam) (m - alpha V b): [W20] eq. (7) without inverting
-    the site or the marginal covariance.
+    V_cav = inv(I - alpha V Lam) V and mu_cav = inv(I - alpha V Lam) (m - alpha V b): that of [W20] section 3.1 without
+    inverting the site or the marginal covariance.
     """
     mean, cov = marginals.mean, marginals.cov
     reduced = mean - alpha * jnp.einsum("...ij,...j->...i", cov, sites.linear)

@@ -5,10 +5,9 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from ssep.checks import is_concrete, require
+from ssep.checks import in_unit_interval, require
 from ssep.linalg import project_psd
 from ssep.sites import SiteState
 from ssep.types import ScalarLike
@@ -57,7 +56,7 @@ class Step(eqx.Module):
 
     def __check_init__(self) -> None:
         """Check the damping."""
-        valid = not is_concrete(self.damping) or bool(np.all((0 < np.asarray(self.damping)) & (self.damping <= 1)))
+        valid = in_unit_interval(self.damping)
         require(valid, "Step(damping)", "must lie in (0, 1]", self.damping, "1 is a full step, 0.5 half of it.")
 
     def __call__(self, sites: SiteState, target: SiteState, expansion: Float[Array, "*obs latent"]) -> SiteState:

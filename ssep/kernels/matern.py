@@ -1,8 +1,9 @@
 """Matern kernels of half-integer smoothness."""
 
+import abc
 import functools
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -26,13 +27,17 @@ class Matern(Kernel):
     is a function of rate * gap alone and every covariance is of the order of the variance.
     """
 
-    order: eqx.AbstractClassVar[int]
     variance: Scalar = eqx.field(metadata=POSITIVE)
     lengthscale: Scalar = eqx.field(metadata=POSITIVE)
 
     def __init__(self, variance: ScalarLike = 1.0, lengthscale: ScalarLike = 1.0):
         self.variance = as_float(variance)
         self.lengthscale = as_float(lengthscale)
+
+    @property
+    @abc.abstractmethod
+    def order(self) -> int:
+        """The number of derivatives that exist."""
 
     @property
     def state_dim(self) -> int:
@@ -75,25 +80,37 @@ class Matern(Kernel):
 class Matern12(Matern):
     """k(r) = variance exp(-r / lengthscale): the Ornstein-Uhlenbeck process."""
 
-    order: ClassVar[int] = 0
+    @property
+    def order(self) -> int:
+        """The number of derivatives that exist."""
+        return 0
 
 
 class Matern32(Matern):
     """k(r) = variance (1 + u) exp(-u), u = sqrt(3) r / lengthscale."""
 
-    order: ClassVar[int] = 1
+    @property
+    def order(self) -> int:
+        """The number of derivatives that exist."""
+        return 1
 
 
 class Matern52(Matern):
     """k(r) = variance (1 + u + u^2/3) exp(-u), u = sqrt(5) r / lengthscale."""
 
-    order: ClassVar[int] = 2
+    @property
+    def order(self) -> int:
+        """The number of derivatives that exist."""
+        return 2
 
 
 class Matern72(Matern):
     """k(r) = variance (1 + u + 2u^2/5 + u^3/15) exp(-u), u = sqrt(7) r / lengthscale."""
 
-    order: ClassVar[int] = 3
+    @property
+    def order(self) -> int:
+        """The number of derivatives that exist."""
+        return 3
 
 
 @functools.cache

@@ -38,7 +38,7 @@ def scaled_bessel(highest: int, x: Scalar) -> Float[Array, " order"]:
     """exp(-x) I_j(x) for j = 0, ..., highest: modified Bessel functions of the first kind.
 
     Ratios I_j / I_{j-1} by their continued fraction, run downwards from the bound of Amos (1974) with positive terms
-    only. That forgets its start like exp(-start^2 / x), so for larger x the upward recurrence, stable there, takes over.
+    only. That forgets its start like exp(-start^2 / x); for larger x the upward recurrence, stable there, takes over.
     """
     start = highest + _BESSEL_START
     ratio = x / (start + 0.5 + jnp.sqrt((start + 1.5) ** 2 + x**2))

@@ -57,7 +57,7 @@ class Likelihood(eqx.Module):
         return mean + jnp.sqrt(variance) * sigma
 
     def tilted(self, y: Scalar, marginal: Marginals, alpha: ScalarLike, aux: Aux, cubature: Cubature) -> Tilted:
-        """log E[p^alpha] and its derivatives, from the moments of the tilted distribution in log space."""
+        """Log E[p^alpha] and its derivatives, from the moments of the tilted distribution in log space."""
         return tilted_by_cubature(self, y, marginal, alpha, aux, cubature)
 
     def expected_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:

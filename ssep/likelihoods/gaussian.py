@@ -22,7 +22,7 @@ def log_normal(y: Scalar, mean: Scalar, variance: Scalar) -> Scalar:
 
 
 def log_normal_power(y: Scalar, mean: Scalar, spread: Scalar, noise: Scalar, alpha: ScalarLike) -> Scalar:
-    """log E[N(y | m, noise)^alpha] with m ~ N(mean, spread)."""
+    """Log E[N(y | m, noise)^alpha] with m ~ N(mean, spread)."""
     scale = (1 - alpha) * (LOG_TWO_PI + jnp.log(noise)) / 2 - jnp.log(alpha) / 2
     return log_normal(y, mean, spread + noise / alpha) + scale
 

@@ -12,7 +12,7 @@ from ssep.types import Aux, Latents, Scalar
 
 
 class HeteroscedasticGaussian(Likelihood):
-    """y ~ N(f1, s^2) with the noise scale s = softplus(f2 - 1/2): [W20] appendix H.1.
+    """y ~ N(f1, s^2) with the noise scale s = softplus(f2 - 1/2): [W20] appendix I.1.
 
     The linearised rules learn little about f2: at the mean of the noise the measurement does not depend on it.
     """

@@ -4,10 +4,9 @@ import abc
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from ssep.checks import is_concrete, require
+from ssep.checks import in_unit_interval, require
 from ssep.cubature import Cubature
 from ssep.likelihoods.base import Likelihood
 from ssep.marginals import Marginals
@@ -26,16 +25,14 @@ class Rule(eqx.Module):
     alpha: eqx.AbstractVar[Power]
 
     @abc.abstractmethod
-    def update(
-        self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike
-    ) -> SiteState:
+    def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """The new site of one observation."""
 
     @abc.abstractmethod
     def log_expected_power(
         self, likelihood: Likelihood, y: Scalar, aux: Aux, marginal: Marginals, alpha: ScalarLike
     ) -> Scalar:
-        """log E[p(y|f)^alpha], with this rule's idea of p."""
+        """The logarithm of E[p(y|f)^alpha], with this rule's idea of p."""
 
     @abc.abstractmethod
     def expected_log(self, likelihood: Likelihood, y: Scalar, aux: Aux, marginal: Marginals) -> Scalar:
@@ -53,7 +50,7 @@ class CubatureRule(Rule):
     def log_expected_power(
         self, likelihood: Likelihood, y: Scalar, aux: Aux, marginal: Marginals, alpha: ScalarLike
     ) -> Scalar:
-        """log E[p(y|f)^alpha]."""
+        """The logarithm of E[p(y|f)^alpha]."""
         return likelihood.tilted(y, marginal, alpha, aux, self.cubature).log_normaliser
 
     def expected_log(self, likelihood: Likelihood, y: Scalar, aux: Aux, marginal: Marginals) -> Scalar:
@@ -78,10 +75,7 @@ class LinearModel(eqx.Module):
 
 def check_alpha(rule: Rule, includes_zero: bool) -> None:
     """Raise if a known alpha is out of range."""
-    if not is_concrete(rule.alpha):
-        return
-    alpha, name = np.asarray(rule.alpha), type(rule).__name__
-    valid = np.all(np.isfinite(alpha) & (alpha <= 1) & ((alpha >= 0) if includes_zero else (alpha > 0)))
     remedy = "For 0 the posterior, for 1 the full cavity is used." if includes_zero else "For the limit use `ssep.CVI`."
     interval = "[0, 1]" if includes_zero else "(0, 1]"
-    require(valid, f"{name}(alpha)", f"must lie in {interval}", rule.alpha, remedy)
+    valid = in_unit_interval(rule.alpha, includes_zero)
+    require(valid, f"{type(rule).__name__}(alpha)", f"must lie in {interval}", rule.alpha, remedy)

@@ -1,7 +1,6 @@
 """Variational inference with natural gradients."""
 
-from typing import ClassVar
-
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -9,24 +8,28 @@ from ssep.cubature import Cubature, GaussHermite
 from ssep.likelihoods.base import Likelihood
 from ssep.linalg import symmetrise
 from ssep.marginals import Marginals
-from ssep.rules.base import CubatureRule
+from ssep.rules.base import CubatureRule, Power
 from ssep.sites import SiteState
 from ssep.types import Aux, Scalar, ScalarLike
 
 
 class CVI(CubatureRule):
-    """Conjugate-computation variational inference: a natural gradient step on the evidence lower bound, [W20] eq. (17).
+    """Conjugate-computation variational inference: [W20] section 3.5.
+
+    A full step is a natural gradient step of length one on the evidence lower bound.
 
     The derivatives are taken in the mean and the covariance of the cubature sum itself (half the Hessian is the
     derivative in the covariance), so that the fixed point maximises exactly the bound that `FreeEnergy` reports.
     """
 
-    alpha: ClassVar[float] = 0.0
-    cubature: Cubature = GaussHermite(20)
+    cubature: Cubature
+    alpha: Power = eqx.field(static=True)
 
-    def update(
-        self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike
-    ) -> SiteState:
+    def __init__(self, cubature: Cubature = GaussHermite(20)):
+        self.cubature = cubature
+        self.alpha = 0.0
+
+    def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """Lam = -G and b = g + Lam m, with g and G the gradient and Hessian of E[log p] in the mean."""
         gradient = jax.grad(lambda marginal: self.expected_log(likelihood, y, aux, marginal))(cavity)
         precision = -2 * symmetrise(gradient.cov)

@@ -12,7 +12,7 @@ from ssep.types import Aux, Scalar, ScalarLike
 
 
 class ExtendedEP(Rule):
-    """Linearise the measurement model by its derivatives at the cavity mean: [W20] eq. (14).
+    """Linearise the measurement model by its derivatives at the cavity mean: [W20] section 3.2.
 
     The first sweep with alpha = 1 is the extended Kalman filter; alpha = 0 iterates the extended Kalman smoother.
     """
@@ -23,16 +23,14 @@ class ExtendedEP(Rule):
         """Check the power."""
         check_alpha(self, includes_zero=True)
 
-    def update(
-        self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike
-    ) -> SiteState:
+    def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """The site of the linearised model; alpha only moves the point of linearisation."""
         return _linearise(likelihood, aux, cavity).site(y)
 
     def log_expected_power(
         self, likelihood: Likelihood, y: Scalar, aux: Aux, marginal: Marginals, alpha: ScalarLike
     ) -> Scalar:
-        """log E[p(y|f)^alpha] of the linearised model."""
+        """The logarithm of E[p(y|f)^alpha] of the linearised model."""
         model = _linearise(likelihood, aux, marginal)
         return log_normal_power(y, *_predict(model, marginal), model.noise, alpha)
 

@@ -12,7 +12,7 @@ from ssep.types import Aux, Scalar, ScalarLike
 
 
 class PowerEP(CubatureRule):
-    """Match the moments of cavity times likelihood^alpha: [W20] eq. (5), in natural parameters.
+    """Match the moments of cavity times likelihood^alpha: [W20] section 3.1, in natural parameters.
 
     alpha = 1 is expectation propagation; for alpha -> 0 it becomes `CVI`.
     """
@@ -24,9 +24,7 @@ class PowerEP(CubatureRule):
         """Check the power."""
         check_alpha(self, includes_zero=False)
 
-    def update(
-        self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike
-    ) -> SiteState:
+    def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """Lam = -inv(I + G V) G / alpha and b = inv(I + G V) g / alpha + Lam mu, via the whitened I + L'G L."""
         tilted = likelihood.tilted(y, cavity, alpha, aux, self.cubature)
         factor = cholesky(cavity.cov)

@@ -13,7 +13,7 @@ from ssep.types import Aux, Scalar, ScalarLike
 
 
 class StatLinEP(CubatureRule):
-    """Linearise by regressing the measurement on the latents under the cavity: [W20] eq. (16).
+    """Linearise by regressing the measurement on the latents under the cavity: [W20] section 3.3.
 
     The first sweep with alpha = 1 is the unscented (or Gauss-Hermite) Kalman filter; alpha = 0 iterates posterior
     linearisation.
@@ -26,9 +26,7 @@ class StatLinEP(CubatureRule):
         """Check the power."""
         check_alpha(self, includes_zero=True)
 
-    def update(
-        self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike
-    ) -> SiteState:
+    def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """The site of the regression y ~ N(J f + c, R); alpha only moves the distribution of the regression."""
         points = self.cubature.points(cavity)
         means, variances = jax.vmap(lambda f: likelihood.conditional_moments(f, aux), out_axes=0)(points.f)

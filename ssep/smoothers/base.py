@@ -26,7 +26,7 @@ class Filtered(eqx.Module):
 
     @property
     def log_normaliser(self) -> Scalar:
-        """log of the expected product of all sites under the prior."""
+        """The logarithm of the expected product of all sites under the prior."""
         return jnp.sum(self.conditioned.log_normaliser)
 
 
