@@ -1,0 +1,18 @@
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import hypothesis
+import jax
+
+jax.config.update("jax_enable_x64", True)
+
+hypothesis.settings.register_profile(
+    "ssep",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    max_examples=int(os.environ.get("SSEP_EXAMPLES", "15")),
+    suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
+)
+hypothesis.settings.load_profile("ssep")
