@@ -120,7 +120,11 @@ def extended_ep(lik, y, mean, cov, alpha, nodes):
         return jac.T @ (residual + jac @ mean) / noise, jac.T @ jac / noise
     spread = noise + alpha * jac @ cov @ jac.T
     return from_derivatives(
-        alpha * jac.T @ np.linalg.solve(spread, residual), -alpha * jac.T @ np.linalg.solve(spread, jac), mean, cov, alpha
+        alpha * jac.T @ np.linalg.solve(spread, residual),
+        -alpha * jac.T @ np.linalg.solve(spread, jac),
+        mean,
+        cov,
+        alpha,
     )
 
 
@@ -223,9 +227,10 @@ def free_energy(problem, sites, linearised=False):
         if linearised:
             value, slope = problem.at(i).mean(mean[None])
             noise = problem.at(i).variance_of(mean[None])[0]
-            expected = -0.5 * np.log(2 * np.pi * noise) - 0.5 * (
-                (problem.y[i] - value[0]) ** 2 + (slope @ cov @ slope.T)[0, 0]
-            ) / noise
+            expected = (
+                -0.5 * np.log(2 * np.pi * noise)
+                - 0.5 * ((problem.y[i] - value[0]) ** 2 + (slope @ cov @ slope.T)[0, 0]) / noise
+            )
         else:
             expected = problem.at(i).expected_log_prob(problem.y[i], mean, cov, problem.nodes)[0]
         total += expected - linear @ mean + np.sum(precision * (cov + np.outer(mean, mean))) / 2

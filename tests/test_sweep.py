@@ -129,3 +129,61 @@ def test_sweeps_equal_dense_oracle(name, rule_name, seed, choice):
         close(energy, energy_wanted)
         close(sites.linear, dense_sites[0])
         close(sites.precision, dense_sites[1])
+
+
+def random_sites(problem, seed):
+    """Proper sites that are no rule's fixed point, with off-diagonals."""
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(*problem.y.shape, problem.d, problem.d))
+    precision = factor @ np.swapaxes(factor, -1, -2) * problem.mask[..., None, None]
+    return rng.normal(size=factor.shape[:-1]) * problem.mask[..., None], precision
+
+
+@pytest.mark.parametrize("rule_name", ["PowerEP", "ExtendedEP"])
+@pytest.mark.parametrize("name", ["poisson", "probit", "heteroscedastic"])
+@given(seed=st.integers(0, 2**32 - 1), alpha=st.sampled_from([0.01, 0.5, 1.0]))
+def test_energies_at_any_sites_equal_dense_oracle(name, rule_name, seed, alpha):
+    prior, lik, data, problem, _ = build(seed, name)
+    linear, precision = random_sites(problem, seed)
+    rule = RULES[rule_name][0](jnp.asarray(alpha))
+    linearised = rule_name == "ExtendedEP"
+    wanted = {
+        ssep.FilterEnergy(): oracle.filter_energy(problem, (linear, precision), linearised),
+        ssep.PowerEPEnergy(): oracle.power_ep_energy(problem, (linear, precision), alpha, linearised),
+        ssep.FreeEnergy(): oracle.free_energy(problem, (linear, precision), linearised),
+    }
+    for objective, energy_wanted in wanted.items():
+        sites = ssep.SiteState(jnp.asarray(linear), jnp.asarray(precision))
+        close(ssep.sweep(prior, lik, sites, rule, data, objective=objective)[2], energy_wanted)
+
+
+@pytest.mark.parametrize("rule_name", RULES)
+@pytest.mark.parametrize("name", ["poisson", "heteroscedastic"])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_several_observations_per_step_equal_dense_oracle(name, rule_name, seed):
+    make_rule, dense_rule, alphas = RULES[rule_name]
+    prior, lik, data, problem, damping = build(seed, name, shape=(NUM_STEPS, 3))
+    dense_sites, sites = oracle.first_pass(problem, dense_rule), None
+    for _ in range(3):
+        wanted, dense_sites = oracle.sweep(problem, dense_rule, dense_sites, alphas[-1], damping)
+        rule = make_rule(jnp.asarray(alphas[-1]))
+        posterior, sites, _ = ssep.sweep(prior, lik, sites, rule, data, step=ssep.Step(damping))
+        for j in range(3):
+            close(posterior.mean[:, j], wanted[0])
+            close(posterior.cov[:, j], wanted[1])
+        close(sites.linear, dense_sites[0])
+        close(sites.precision, dense_sites[1])
+
+
+@pytest.mark.parametrize("rule_name", RULES)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_exposure_reaches_the_likelihood(rule_name, seed):
+    make_rule, dense_rule, alphas = RULES[rule_name]
+    prior, lik, data, problem, damping = build(seed, "poisson")
+    problem.exposure = np.random.default_rng(seed).uniform(0.5, 3, problem.y.shape)
+    data = ssep.Data(data.t, np.where(problem.mask, problem.y, np.nan), aux=problem.exposure)
+    dense_sites = oracle.first_pass(problem, dense_rule)
+    wanted, _ = oracle.sweep(problem, dense_rule, dense_sites, alphas[-1], damping)
+    posterior, _, _ = ssep.sweep(prior, lik, None, make_rule(jnp.asarray(alphas[-1])), data)
+    close(posterior.mean, wanted[0])
+    close(posterior.cov, wanted[1])

@@ -2,6 +2,7 @@
 
 import math
 
+import jax
 import jax.numpy as jnp
 from jax.scipy.special import i0e, i1e
 from jaxtyping import Array, Float
@@ -41,15 +42,17 @@ def scaled_bessel(highest: int, x: Scalar) -> Float[Array, " order"]:
     only. That forgets its start like exp(-start^2 / x); for larger x the upward recurrence, stable there, takes over.
     """
     start = highest + _BESSEL_START
-    ratio = x / (start + 0.5 + jnp.sqrt((start + 1.5) ** 2 + x**2))
-    ratios: list[Array] = []
-    for j in range(start, 0, -1):
+
+    def previous(ratio: Scalar, j: Scalar) -> tuple[Scalar, Scalar]:
         ratio = x / (2 * j + x * ratio)
-        ratios.append(ratio)
+        return ratio, ratio
+
+    bound = x / (start + 0.5 + jnp.sqrt((start + 1.5) ** 2 + x**2))
+    _, ratios = jax.lax.scan(previous, bound, jnp.arange(1, start + 1, dtype=x.dtype), reverse=True)
     turn = start**2 / 36
     large = jnp.maximum(x, turn)
     downward, upward = [i0e(x)], [i0e(large), i1e(large)]
     for j in range(1, highest + 1):
-        downward.append(downward[-1] * ratios[-j])
+        downward.append(downward[-1] * ratios[j - 1])
         upward.append(upward[-2] - 2 * j / large * upward[-1])
     return jnp.where(x < turn, jnp.stack(downward), jnp.stack(upward[: highest + 1]))
