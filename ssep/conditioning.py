@@ -9,6 +9,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ssep.linalg import symmetrise
 from ssep.types import LatentMatrix, Latents
 
 
@@ -23,29 +24,33 @@ class ScalarSites(eqx.Module):
 def split_site(linear: Latents, precision: LatentMatrix) -> ScalarSites:
     """Split one site into scalar sites: an L D L' factorisation that takes the largest remaining pivot first.
 
-    An indefinite precision whose remaining diagonal vanishes while its off-diagonal does not has no such form; the
-    weights are NaN then rather than silently wrong. The library's step policies never produce one.
+    Every positive semi-definite precision has this form. An indefinite one may not (a vanishing diagonal with other
+    entries left); its weights are NaN then rather than silently wrong.
     """
     size = linear.shape[0]
     if size == 1:
         return ScalarSites(jnp.ones_like(precision), linear, precision[0])
+    precision = symmetrise(precision)
+    # What a pivot may be by rounding alone, once the larger ones have been taken out of its row.
+    rounding = 4 * size * jnp.finfo(precision.dtype).eps * jnp.abs(precision)
     unused = jnp.ones(size, bool)
     directions, linears, weights = [], [], []
     for _ in range(size):
         diagonal = jnp.diagonal(precision)
-        index = jnp.argmax(jnp.where(unused, jnp.abs(diagonal), -1))
+        index = jnp.argmax(jnp.where(unused, diagonal, -jnp.inf))
         chosen = jnp.arange(size) == index
         pivot, row, beta = diagonal[index], precision[index], linear[index]
-        no_pivot = pivot == 0
-        lost = no_pivot & jnp.any(row != 0)
-        direction = jnp.where(chosen, 1, jnp.where(no_pivot, 0, row / jnp.where(no_pivot, 1, pivot)))
+        vanished = jnp.abs(pivot) <= rounding[index, index]
+        lost = vanished & jnp.any(jnp.abs(row) > 1e3 * jnp.max(rounding))
+        ratios = jnp.where(vanished, 0, row / jnp.where(vanished, 1, pivot))
+        direction = jnp.where(chosen, 1, ratios)
+        weight = jnp.where(vanished, 0, pivot)
         directions.append(direction)
         linears.append(beta)
-        weights.append(jnp.where(lost, jnp.nan, pivot))
-        # The rows already used are exact zeros; rounding must not bring them back as later directions.
+        weights.append(jnp.where(lost, jnp.nan, weight))
         unused = unused & ~chosen
         linear = jnp.where(unused, linear - beta * direction, 0)
-        precision = jnp.where(unused & unused[:, None], precision - pivot * jnp.outer(direction, direction), 0)
+        precision = jnp.where(unused & unused[:, None], precision - weight * jnp.outer(direction, direction), 0)
     return ScalarSites(jnp.stack(directions), jnp.stack(linears), jnp.stack(weights))
 
 

@@ -55,6 +55,8 @@ def _sweep(prior, lik, sites, rule, data, smoother, step, objective):
     state_space = prior.discretise(data)
     if sites is None:
         sites = _first_pass(state_space, lik, rule, step, data)
+    else:
+        sites = _drop_missing(sites, data.observations)
     filtered = smoother.filter(state_space, sites)
     posterior = state_space.spread(smoother.smooth(filtered))
     energy = objective(lik, rule, data, sites, filtered, posterior)
@@ -68,6 +70,11 @@ def _targets(
 ) -> SiteState:
     """The rule's site for every observation; a zero site where one is missing."""
     return observations.map(lambda y, aux, marginal: rule.update(lik, y, aux, marginal, alpha), cavity)
+
+
+def _drop_missing(sites: SiteState, observations: Observations) -> SiteState:
+    """Given sites may come from data in which less was missing: what is missing now says nothing."""
+    return observations.map(lambda y, aux, site: site, sites)
 
 
 def _first_pass(state_space: StateSpace, lik: Likelihood, rule: Rule, step: Step, data: Data) -> SiteState:

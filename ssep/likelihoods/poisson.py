@@ -53,23 +53,23 @@ class Poisson(Likelihood):
             "" if valid.all() else first_offender(y, valid),
             "Mark missing counts as NaN; pass rates as counts with their exposure in `aux`.",
         )
-        exposure = np.asarray(_exposure(aux))
-        require(
-            (exposure > 0).all(),
-            "Poisson",
-            "needs positive exposures in `Data(aux=...)`",
-            "" if (exposure > 0).all() else first_offender(exposure, exposure > 0),
-            "Mark intervals without exposure as missing (NaN in y).",
-        )
+        for exposure in jax.tree.leaves(aux):
+            require(
+                (exposure > 0).all(),
+                "Poisson",
+                "needs positive exposures in `Data(aux=...)`",
+                "" if (exposure > 0).all() else first_offender(exposure, exposure > 0),
+                "Mark intervals without exposure as missing (NaN in y).",
+            )
 
 
 def _exposure(aux: Aux) -> Scalar:
     leaves = jax.tree.leaves(aux)
     require(
-        len(leaves) <= 1,
+        len(leaves) <= 1 and all(jnp.ndim(leaf) == 0 for leaf in leaves),
         "Poisson",
         "takes one exposure per observation through `Data(aux=...)`",
-        f"{len(leaves)} arrays",
-        "Pass a single array.",
+        f"{len(leaves)} arrays of shapes {[jnp.shape(leaf) for leaf in leaves]} per observation",
+        "Pass a single array with the shape of y.",
     )
-    return jnp.asarray(leaves[0]) if leaves else jnp.ones(())
+    return leaves[0] if leaves else jnp.ones(())

@@ -1,0 +1,115 @@
+"""The unrolled linear algebra is linear algebra, and conditioning on a site is the dense formula."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ssep import linalg
+from ssep.conditioning import condition, split_site
+
+seeds = st.integers(0, 2**32 - 1)
+sizes = pytest.mark.parametrize("size", [1, 2, 3, 6, linalg.UNROLL_LIMIT + 1])
+
+
+def positive(rng, size):
+    factor = rng.normal(size=(size, size))
+    return factor @ factor.T + 0.1 * np.eye(size)
+
+
+@sizes
+@given(seed=seeds)
+def test_unrolled_forms_equal_numpy(size, seed):
+    rng = np.random.default_rng(seed)
+    matrix, right, symmetric = positive(rng, size), rng.normal(size=(size, 2)), positive(rng, size)
+    lower = np.linalg.cholesky(matrix)
+    np.testing.assert_allclose(linalg.cholesky(jnp.asarray(matrix)), lower, atol=1e-11)
+    np.testing.assert_allclose(
+        linalg.solve_lower(jnp.asarray(lower), jnp.asarray(right)), np.linalg.solve(lower, right)
+    )
+    np.testing.assert_allclose(
+        linalg.solve_lower_transposed(jnp.asarray(lower), jnp.asarray(right)), np.linalg.solve(lower.T, right)
+    )
+    inverse = np.linalg.inv(lower)
+    wanted = inverse.T @ symmetric @ inverse
+    got = linalg.congruence_lower_inverse(jnp.asarray(lower), jnp.asarray(symmetric))
+    np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
+    np.testing.assert_allclose(linalg.matmul(jnp.asarray(matrix), jnp.asarray(right)), matrix @ right, atol=1e-12)
+
+
+@sizes
+@given(seed=seeds)
+def test_projection_is_the_positive_part(size, seed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(size, size))
+    matrix = matrix + matrix.T
+    values, vectors = np.linalg.eigh(matrix)
+    wanted = (vectors * np.maximum(values, 0)) @ vectors.T
+    np.testing.assert_allclose(linalg.project_psd(jnp.asarray(matrix)), wanted, atol=1e-12)
+
+
+def test_projection_leaves_a_positive_matrix_untouched():
+    matrix = positive(np.random.default_rng(1), 4)
+    assert (np.asarray(linalg.project_psd(jnp.asarray(matrix))) == matrix).all()
+
+
+@pytest.mark.parametrize("values", [[2.0, 0.5, -1.0], [1.0, 1.0, -1.0], [-1.0, -1.0, 2.0], [3.0, 1.0, 1.0]])
+def test_projection_derivative_equals_finite_differences_even_for_repeated_eigenvalues(values):
+    rng = np.random.default_rng(2)
+    basis = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    matrix, direction = basis @ np.diag(values) @ basis.T, rng.normal(size=(3, 3))
+    direction = direction + direction.T
+    _, tangent = jax.jvp(linalg.project_psd, (jnp.asarray(matrix),), (jnp.asarray(direction),))
+    step = 1e-6
+    forward, backward = (np.asarray(linalg.project_psd(jnp.asarray(matrix + s * direction))) for s in (step, -step))
+    np.testing.assert_allclose(tangent, (forward - backward) / (2 * step), atol=1e-6)
+
+
+def dense_condition(mean, cov, linear, precision):
+    grown = np.eye(len(mean)) + precision @ cov
+    pull = linear - precision @ mean
+    log_z = linear @ mean - mean @ precision @ mean / 2 + pull @ cov @ np.linalg.solve(grown, pull) / 2
+    return (
+        np.linalg.solve(grown, pull),
+        np.linalg.solve(grown, precision),
+        mean + cov @ np.linalg.solve(grown, pull),
+        cov - cov @ np.linalg.solve(grown, precision) @ cov,
+        log_z - np.linalg.slogdet(grown)[1] / 2,
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 6])
+@pytest.mark.parametrize("kind", ["full", "rank one", "diagonal with a zero", "zero", "nearly singular", "indefinite"])
+@given(seed=seeds)
+def test_conditioning_on_scalar_sites_equals_the_dense_formula(size, kind, seed):
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(size, size)))[0]
+    mean, cov, linear, vector = rng.normal(size=size), positive(rng, size), rng.normal(size=size), rng.normal(size=size)
+    precision = {
+        "full": positive(rng, size),
+        "rank one": np.outer(vector, vector),
+        "diagonal with a zero": np.diag(np.arange(float(size))),
+        "zero": np.zeros((size, size)),
+        "nearly singular": np.outer(vector * 10.0 ** -np.arange(size), vector * 10.0 ** -np.arange(size)),
+        # One negative direction, half as strong as what the Gaussian can bear.
+        "indefinite": (basis * np.r_[-0.5 / np.linalg.eigvalsh(cov).max(), np.full(size - 1, 3.0)]) @ basis.T,
+    }[kind]
+    sites = split_site(jnp.asarray(linear), jnp.asarray(precision))
+    got = condition(jnp.asarray(mean), jnp.asarray(cov), sites)
+    for ours, wanted in zip(jax.tree.leaves(got), dense_condition(mean, cov, linear, precision), strict=True):
+        np.testing.assert_allclose(ours, wanted, rtol=1e-8, atol=1e-8 * np.maximum(1, np.abs(wanted).max()))
+
+
+def test_split_sites_multiply_to_the_site():
+    rng = np.random.default_rng(3)
+    linear, precision = rng.normal(size=4), positive(rng, 4)
+    sites = split_site(jnp.asarray(linear), jnp.asarray(precision))
+    np.testing.assert_allclose(sites.directions.T @ jnp.diag(sites.weights) @ sites.directions, precision, atol=1e-12)
+    np.testing.assert_allclose(sites.directions.T @ sites.linears, linear, atol=1e-12)
+
+
+def test_a_site_without_a_scalar_form_is_not_silently_wrong():
+    sites = split_site(jnp.zeros(2), jnp.array([[0.0, 1.0], [1.0, 0.0]]))
+    assert np.isnan(sites.weights).any()
