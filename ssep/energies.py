@@ -49,7 +49,7 @@ class PowerEPEnergy(Energy):
 
     Stationary in the sites at a fixed point of `PowerEP`.
 
-    Args:
+    Attributes:
         alpha: The power; that of the rule if absent.
     """
 

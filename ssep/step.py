@@ -46,12 +46,12 @@ class KeepIndefinite(Definiteness):
 class Step(eqx.Module):
     """new = (1 - damping) old + damping target, in natural parameters.
 
-    Args:
+    Attributes:
         damping: The fraction of the way to go, in (0, 1]; 1 takes the target itself.
         definiteness: The policy for indefinite target precisions.
     """
 
-    damping: float | Float[Array, ""] = 1.0
+    damping: int | float | Float[Array, ""] = 1.0
     definiteness: Definiteness = ClipEigenvalues()
 
     def __check_init__(self) -> None:

@@ -85,7 +85,9 @@ def test_given_sites_are_ignored_where_the_observation_is_missing_now(rule):
 
 @rules
 def test_gradients_stay_finite_with_missing_data(rule):
-    data = ssep.Data(np.arange(6.0), np.array([1.0, np.nan, 0, np.nan, np.nan, 1]), aux=np.array([1.0, np.nan, 2, 1, 1, 1]))
+    data = ssep.Data(
+        np.arange(6.0), np.array([1.0, np.nan, 0, np.nan, np.nan, 1]), aux=np.array([1.0, np.nan, 2, 1, 1, 1])
+    )
 
     def energy(lengthscale):
         prior = ssep.SDEPrior(ssep.kernels.Matern52(0.9, lengthscale))

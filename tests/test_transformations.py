@@ -153,4 +153,6 @@ for rule in (ssep.PowerEP(), ssep.CVI(), ssep.ExtendedEP(), ssep.StatLinEP()):
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    np.testing.assert_allclose([float(line) for line in run.stdout.split()], [346.8457, 345.3532, 421.9274, 346.5045], rtol=1e-4)
+    np.testing.assert_allclose(
+        [float(line) for line in run.stdout.split()], [346.8457, 345.3532, 421.9274, 346.5045], rtol=1e-4
+    )

@@ -7,6 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
+from jaxtyping import Array, Float
 
 from ssep.checks import require
 from ssep.constraints import check_fields
@@ -68,7 +69,10 @@ class Likelihood(eqx.Module):
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Raise unless the observed values lie in the support; called with known values only."""
 
-    def _log_prob_at(self, y: Scalar, points: Points, aux: Aux):
+    def check_moments(self) -> None:
+        """Raise unless the conditional moments exist for the parameters' known values."""
+
+    def _log_prob_at(self, y: Scalar, points: Points, aux: Aux) -> Float[Array, " points"]:
         return points.evaluate(lambda f: as_scalar(self, self.log_prob(y, f, aux)))
 
 
@@ -92,7 +96,7 @@ def tilted_by_cubature(
     return Tilted(log_normaliser, gradient, hessian)
 
 
-def as_scalar(likelihood: Likelihood, value: Scalar) -> Scalar:
+def as_scalar(likelihood: Likelihood, value: Array) -> Scalar:
     """Accept one number of any shape from a user's `log_prob`."""
     require(
         jnp.size(value) == 1,
@@ -116,3 +120,4 @@ def require_moments(likelihood: Likelihood, rule: str) -> None:
         f"`{name}`, which has neither",
         f"Add one to `{name}`, or use `PowerEP` or `CVI`.",
     )
+    likelihood.check_moments()

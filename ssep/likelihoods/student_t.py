@@ -32,6 +32,10 @@ class StudentT(Likelihood):
 
     def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
         """E[y|f] and Var[y|f], which exists for df > 2 only."""
+        return f[0], self.scale**2 * self.df / (self.df - 2)
+
+    def check_moments(self) -> None:
+        """The variance exists for df > 2 only."""
         if is_concrete(self.df):
             require(
                 np.all(np.asarray(self.df) > 2),
@@ -40,4 +44,3 @@ class StudentT(Likelihood):
                 self.df,
                 "Use `PowerEP` or `CVI`.",
             )
-        return f[0], self.scale**2 * self.df / (self.df - 2)

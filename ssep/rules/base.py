@@ -13,7 +13,7 @@ from ssep.marginals import Marginals
 from ssep.sites import SiteState
 from ssep.types import Aux, Latents, Scalar, ScalarLike
 
-Power = float | Float[Array, ""]
+Power = int | float | Float[Array, ""]
 
 
 class Rule(eqx.Module):
