@@ -43,8 +43,9 @@ def sweep(
         objective: Which energy is returned.
 
     Returns:
-        The posterior and the energy under the incoming (or just initialised) sites, and the refreshed sites:
-        `(posterior, sites, energy)`.
+        posterior: Marginals of the latents under the incoming (or just initialised) sites.
+        sites: The refreshed sites.
+        energy: The objective at the incoming (or just initialised) sites.
     """
     check_compatible(prior, lik, sites, rule, data)
     return _sweep(prior, lik, sites, rule, data, smoother, step, objective)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import ssep
 from tests import oracle
 from tests import oracle_likelihoods as dense
+from tests.test_kernels import KERNELS, SIMPLE
 
 DEGREE = 12
 NUM_STEPS = 9
@@ -171,6 +172,24 @@ def test_several_observations_per_step_equal_dense_oracle(name, rule_name, seed)
         for j in range(3):
             close(posterior.mean[:, j], wanted[0])
             close(posterior.cov[:, j], wanted[1])
+        close(sites.linear, dense_sites[0])
+        close(sites.precision, dense_sites[1])
+
+
+@pytest.mark.parametrize("name", [*SIMPLE, "sum", "scaled", "quasi-periodic"])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_every_kernel_carries_sweeps_equal_to_the_dense_oracle(name, seed):
+    """Repeated times and, for oscillators, covariances of low rank are no obstacle."""
+    _, lik, data, problem, damping = build(seed, "poisson")
+    prior = ssep.SDEPrior(KERNELS[name], mean=0.2)
+    problem.covariances = [np.asarray(KERNELS[name].gram(data.t, data.t))]
+    dense_sites, sites = oracle.first_pass(problem, oracle.power_ep), None
+    for _ in range(SWEEPS):
+        wanted, dense_sites = oracle.sweep(problem, oracle.power_ep, dense_sites, 0.5, damping)
+        rule, step = ssep.PowerEP(0.5, ssep.GaussHermite(DEGREE)), ssep.Step(damping)
+        posterior, sites, _ = ssep.sweep(prior, lik, sites, rule, data, step=step)
+        close(posterior.mean, wanted[0])
+        close(posterior.cov, wanted[1])
         close(sites.linear, dense_sites[0])
         close(sites.precision, dense_sites[1])
 
