@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from ssep.checks import in_unit_interval, require
-from ssep.conditioning import condition, split_site
+from ssep.conditioning import condition
 from ssep.data import Data
 from ssep.likelihoods.base import Likelihood
 from ssep.marginals import Marginals
@@ -112,8 +112,7 @@ def _log_ratios(
     """Sum of log E_cav p^alpha - log E_cav site^alpha."""
 
     def log_site(y: Scalar, aux: Aux, marginal: Marginals, site: SiteState) -> Scalar:
-        powered = split_site(site.linear * alpha, site.precision * alpha)
-        return condition(marginal.mean, marginal.cov, powered).log_normaliser
+        return condition(marginal.mean, marginal.cov, site.linear * alpha, site.precision * alpha).log_normaliser
 
     log_sites = jnp.sum(data.observations.map(log_site, cavity, sites))
     return _log_expected_powers(likelihood, rule, data, cavity, alpha) - log_sites

@@ -63,6 +63,36 @@ def congruence_lower_inverse(lower: Float[Array, "n n"], matrix: Float[Array, "n
     return symmetrise(solve_lower_transposed(lower, half.T))
 
 
+def solve_with_log_det(
+    matrix: Float[Array, "n n"], right: Float[Array, "n columns"]
+) -> tuple[Float[Array, "n columns"], Float[Array, ""]]:
+    """Solve `matrix @ x = right` and give log det(matrix), NaN if the determinant is not positive.
+
+    Gauss-Jordan elimination with partial pivoting; rows stay where they are and are marked as used.
+    """
+    size = matrix.shape[0]
+    if size > UNROLL_LIMIT:
+        sign, log_det = jnp.linalg.slogdet(matrix)
+        return jnp.linalg.solve(matrix, right), jnp.where(sign > 0, log_det, jnp.nan)
+    if size == 1:
+        return right / matrix, jnp.log(matrix[0, 0])
+    table = jnp.concatenate([matrix, right], 1)
+    unused, pivots, places = jnp.ones(size, bool), [], []
+    for column in range(size):
+        place = jnp.argmax(jnp.where(unused, jnp.abs(table[:, column]), -1))
+        pivots.append(table[place, column])
+        places.append(place)
+        row = table[place] / pivots[-1]
+        here = jnp.arange(size) == place
+        table = jnp.where(here[:, None], row, table - table[:, column, None] * row)
+        unused = unused & ~here
+    # The determinant is the product of the pivots, with the sign of the order in which the rows were used.
+    swaps = sum((places[i] > places[j]).astype(int) for i in range(size) for j in range(i + 1, size))
+    positive = (jnp.prod(jnp.sign(jnp.stack(pivots))) > 0) == (swaps % 2 == 0)
+    log_det = jnp.sum(jnp.log(jnp.abs(jnp.stack(pivots))))
+    return table[jnp.stack(places), size:], jnp.where(positive, log_det, jnp.nan)
+
+
 @jax.custom_jvp
 def project_psd(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """The nearest positive semi-definite matrix: negative eigenvalues become zero.

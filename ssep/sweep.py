@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 
 from ssep.compatibility import check_compatible
-from ssep.conditioning import condition, split_site
+from ssep.conditioning import condition
 from ssep.data import Data, Observations
 from ssep.energies import Energy, FilterEnergy
 from ssep.likelihoods.base import Likelihood
@@ -93,7 +93,7 @@ def _first_pass(state_space: StateSpace, lik: Likelihood, rule: Rule, step: Step
         target = _targets(lik, rule, observations, cavity, 1.0)
         sites = step.begin(target, cavity.mean)
         collected = state_space.collect(sites)
-        conditioned = condition(predicted.mean, cov, split_site(collected.linear, collected.precision))
+        conditioned = condition(predicted.mean, cov, collected.linear, collected.precision)
         return state_space.update(*belief, cross, conditioned), sites
 
     inputs = (state_space.gap_index, state_space.offset, data.observations)

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from ssep.conditioning import condition, split_site
+from ssep.conditioning import condition
 from ssep.linalg import matmul, symmetrise
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
@@ -21,18 +21,17 @@ class Sequential(Smoother):
     def filter(self, state_space: StateSpace, sites: SiteState) -> Filtered:
         """The forward pass."""
         sites = state_space.collect(sites)
-        scalar_sites = jax.vmap(split_site)(sites.linear, sites.precision)
 
         def forward(belief, inputs):
-            gap, offset, site = inputs
+            gap, offset, linear, precision = inputs
             belief = state_space.predict(gap, *belief)
             mean, cov, cross = state_space.project(*belief)
-            conditioned = condition(mean + offset, cov, site)
+            conditioned = condition(mean + offset, cov, linear, precision)
             return state_space.update(*belief, cross, conditioned), (mean + offset, cov, cross)
 
-        inputs = (state_space.gap_index, state_space.offset, scalar_sites)
+        inputs = (state_space.gap_index, state_space.offset, sites.linear, sites.precision)
         _, (mean, cov, cross) = jax.lax.scan(forward, state_space.start(), inputs)
-        conditioned = jax.vmap(condition)(mean, cov, scalar_sites)
+        conditioned = jax.vmap(condition)(mean, cov, sites.linear, sites.precision)
         return Filtered(
             state_space=state_space,
             predicted=Marginals(mean, cov),
