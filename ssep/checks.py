@@ -15,7 +15,14 @@ def is_concrete(*values: object) -> bool:
 def as_float(value: object) -> Array:
     """A JAX array of floats; integers take the default precision, floats keep theirs."""
     array = jnp.asarray(value)  # pyright: ignore[reportArgumentType]
-    return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(jnp.result_type(float))
+    require(
+        not jnp.issubdtype(array.dtype, jnp.complexfloating),
+        "ssep",
+        "works with real numbers",
+        array.dtype,
+        "Split it.",
+    )
+    return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(jnp.result_type(float))
 
 
 def require(condition: object, call: str, requirement: str, got: object, remedy: str) -> None:

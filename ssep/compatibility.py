@@ -1,5 +1,7 @@
 """Whether a prior, a likelihood, a rule, sites and data belong together, checked before anything is compiled."""
 
+from typing import Any
+
 import jax
 import numpy as np
 
@@ -20,18 +22,31 @@ def check_compatible(prior: Prior, lik: Likelihood, sites: SiteState | None, rul
         ("rule", rule, Rule),
         ("data", data, Data),
     ]:
-        require(
-            isinstance(value, kind),
-            f"sweep({name})",
-            f"must be a `{getattr(kind, '__name__', 'SiteState')}`",
-            f"a `{type(value).__name__}`",
-            "The order is sweep(prior, lik, sites, rule, data).",
-        )
+        require_kind(name, value, kind)
+    require(
+        np.shape(rule.alpha) == (),
+        f"{type(rule).__name__}(alpha)",
+        "must be one number",
+        f"shape {np.shape(rule.alpha)}",
+        "To run several, `jax.vmap` over them.",
+    )
     rule.check_likelihood(lik)
     _check_latents(prior, lik)
     _check_sites(prior, sites, data)
     if is_concrete(data):
         _check_support(lik, data)
+
+
+def require_kind(name: str, value: object, kind: Any) -> None:
+    """Raise unless an argument of `sweep` is an instance of its class."""
+    got = f"the class `{value.__name__}`" if isinstance(value, type) else f"a `{type(value).__name__}`"
+    require(
+        isinstance(value, kind),
+        f"sweep({name})",
+        f"must be a `{getattr(kind, '__name__', 'SiteState')}`",
+        got,
+        "The call is sweep(prior, lik, sites, rule, data, smoother=..., step=..., objective=...).",
+    )
 
 
 def _check_latents(prior: Prior, lik: Likelihood) -> None:

@@ -1,34 +1,23 @@
 """What a hyperparameter's values may be, declared once on its field.
 
-A field declared `eqx.field(metadata=POSITIVE)` is checked when the module is built, and tells learning code in
-which space to work.
+A field declared `eqx.field(metadata=POSITIVE)` is checked when the module is built.
 """
 
 import dataclasses
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from ssep.checks import is_concrete, require
 
 
 class Positive(eqx.Module):
-    """The open half line: learned through its logarithm."""
+    """The open half line."""
 
     def holds(self, value: np.ndarray) -> bool:
         """Whether every entry is finite and positive."""
         return bool(np.all(np.isfinite(value) & (value > 0)))
-
-    def unconstrain(self, value: Array) -> Array:
-        """Map to the real line."""
-        return jnp.log(value)
-
-    def constrain(self, value: Array) -> Array:
-        """Map back from the real line."""
-        return jnp.exp(value)
 
 
 _KEY = "ssep_constraint"

@@ -65,7 +65,7 @@ class GaussHermite(Cubature):
 
     def __check_init__(self) -> None:
         """Check the degree."""
-        valid = isinstance(self.degree, int) and 1 <= self.degree <= 100
+        valid = isinstance(self.degree, int | np.integer) and 1 <= self.degree <= 100
         require(valid, "GaussHermite(degree)", "must be an integer from 1 to 100", self.degree, "20 is a good start.")
 
     def standard(self, dim: int) -> tuple[np.ndarray, np.ndarray]:

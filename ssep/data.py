@@ -102,6 +102,8 @@ def _check_shapes(t: Any, y: Any, mask: Any, aux: Aux) -> None:
             f"shape {np.shape(mask)}",
             "Give one flag per observation, True where it was seen.",
         )
+        boolean = np.asarray(mask).dtype == bool if is_concrete(mask) else mask.dtype == bool
+        require(boolean, "Data(mask)", "must be boolean", type(mask).__name__, "Compare first: `mask=weights > 0`.")
     for extra in jax.tree.leaves(aux):
         require(
             np.shape(extra)[: len(shape)] == shape,

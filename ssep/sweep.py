@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 
-from ssep.compatibility import check_compatible
+from ssep.compatibility import check_compatible, require_kind
 from ssep.conditioning import condition
 from ssep.data import Data, Observations
 from ssep.energies import Energy, FilterEnergy
@@ -47,6 +47,8 @@ def sweep(
         sites: The refreshed sites.
         energy: The objective at the incoming (or just initialised) sites.
     """
+    for name, value, kind in [("smoother", smoother, Smoother), ("step", step, Step), ("objective", objective, Energy)]:
+        require_kind(name, value, kind)
     check_compatible(prior, lik, sites, rule, data)
     return _sweep(prior, lik, sites, rule, data, smoother, step, objective)
 

@@ -3,14 +3,13 @@
 from typing import Any, TypeAlias
 
 from jax.typing import ArrayLike
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Float, PyTree
 
 Scalar: TypeAlias = Float[Array, ""]
 Latents: TypeAlias = Float[Array, " latent"]
 LatentMatrix: TypeAlias = Float[Array, "latent latent"]
 State: TypeAlias = Float[Array, " state"]
 StateMatrix: TypeAlias = Float[Array, "state state"]
-Mask: TypeAlias = Bool[Array, "*obs"]
 ScalarLike: TypeAlias = ArrayLike
 """What a user may pass for a number: Python, NumPy or (traced) JAX scalar."""
 Aux: TypeAlias = PyTree[Any]

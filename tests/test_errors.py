@@ -160,4 +160,4 @@ data = ssep.Data(np.arange(3.0), np.ones(3))
 ssep.sweep(ssep.likelihoods.Poisson(), ssep.SDEPrior(ssep.kernels.Matern12()), None, ssep.CVI(), data)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "`sweep(prior)` must be a `Prior`; got a `Poisson`. The order is sweep(prior, lik, sites," in run.stderr
+    assert "`sweep(prior)` must be a `Prior`; got a `Poisson`. The call is sweep(prior, lik, sites," in run.stderr

@@ -24,6 +24,9 @@ class Kernel(eqx.Module):
     with x(t + gap) = A(gap) x(t) + noise, noise ~ N(0, Q(gap)), and x(t) ~ N(0, P) at any one time.
     """
 
+    # NumPy numbers on the left leave the arithmetic to the kernel.
+    __array_ufunc__ = None
+
     def __check_init__(self) -> None:
         """Check the declared constraints."""
         check_fields(self)
@@ -63,11 +66,11 @@ class Kernel(eqx.Module):
 
         return algebra.add(self, other)
 
-    def __radd__(self, other: ScalarLike) -> "Sum":
-        """As `__add__`."""
+    def __radd__(self, other: ScalarLike) -> "Kernel":
+        """As `__add__`; zero, where Python's `sum` begins, adds nothing."""
         from ssep.kernels import algebra
 
-        return algebra.add(other, self)
+        return self if isinstance(other, int) and other == 0 else algebra.add(other, self)
 
     def __mul__(self, other: "Kernel | ScalarLike") -> "Product":
         """The product of two covariance functions; a number scales the variance."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
@@ -66,12 +67,12 @@ class Periodic(Kernel):
     def __init__(
         self, variance: ScalarLike = 1.0, lengthscale: ScalarLike = 1.0, period: ScalarLike = 1.0, order: int = 6
     ):
-        valid = isinstance(order, int) and order >= 0
+        valid = isinstance(order, int | np.integer) and order >= 0
         require(valid, "Periodic(order)", "must be a non-negative integer", order, "6 suits lengthscales above 1.")
         self.variance = as_float(variance)
         self.lengthscale = as_float(lengthscale)
         self.period = as_float(period)
-        self.order = order
+        self.order = int(order)
 
     @property
     def state_dim(self) -> int:

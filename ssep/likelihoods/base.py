@@ -55,7 +55,9 @@ class Likelihood(eqx.Module):
     def measurement(self, f: Latents, sigma: Scalar, aux: Aux) -> Scalar:
         """h(f, sigma) with sigma standard normal: E[y|f] + sqrt(Var[y|f]) sigma unless overridden."""
         mean, variance = self.conditional_moments(f, aux)
-        return mean + jnp.sqrt(variance) * sigma
+        # A variance that underflows has no scale, and must not have an infinite slope either.
+        positive = variance > 0
+        return mean + jnp.where(positive, jnp.sqrt(jnp.where(positive, variance, 1)), 0) * sigma
 
     def tilted(self, y: Scalar, marginal: Marginals, alpha: ScalarLike, aux: Aux, cubature: Cubature) -> Tilted:
         """Log E[p^alpha] and its derivatives, from the moments of the tilted distribution in log space."""

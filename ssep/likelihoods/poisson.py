@@ -26,6 +26,16 @@ class Poisson(Likelihood):
     num_latents: ClassVar[int | None] = 1
     link: Link = eqx.field(default=links.exp)
 
+    def __check_init__(self) -> None:
+        """Check that the link is one."""
+        require(
+            isinstance(self.link, Link),
+            "Poisson(link)",
+            "must be a link object",
+            repr(self.link),
+            "Use `ssep.links.exp` or `ssep.links.softplus`.",
+        )
+
     def log_prob(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
         """The log mass of y given the latents."""
         exposure = _exposure(aux)

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
-from ssep.checks import as_float, require
+from ssep.checks import as_float, is_concrete, require
 from ssep.data import Data
 from ssep.kernels.base import Kernel
 from ssep.priors.base import Prior
@@ -17,6 +18,33 @@ from ssep.statespace import StateSpace
 from ssep.types import Scalar, ScalarLike
 
 Mean = ScalarLike | Callable[[Scalar], Any]
+
+
+class Function(eqx.Module):
+    """A plain function of time, kept out of the arrays that JAX traces."""
+
+    function: Callable[[Scalar], Any] = eqx.field(static=True)
+
+    def __call__(self, t: Scalar) -> Any:
+        """The function's value."""
+        return self.function(t)
+
+
+def _as_mean(mean: Any) -> Any:
+    if isinstance(mean, eqx.Module):
+        return mean
+    if callable(mean):
+        return Function(mean)
+    value = as_float(mean)
+    finite = not is_concrete(value) or bool(np.isfinite(np.asarray(value)).all())
+    require(
+        value.ndim == 0 and finite,
+        "SDEPrior(mean)",
+        "must be finite numbers or functions of time, one or one per latent",
+        mean,
+        "Pass a mean that varies as a function of time.",
+    )
+    return value
 
 
 class SDEPrior(Prior):
@@ -37,8 +65,8 @@ class SDEPrior(Prior):
         if mean is None:
             self.means = None
             return
-        several = isinstance(mean, Sequence)
-        means = tuple(mean) if several else (mean,) * len(self.kernels)
+        several = isinstance(mean, Sequence) or (not callable(mean) and np.ndim(mean) == 1)
+        means = tuple(mean) if several else (mean,) * len(self.kernels)  # pyright: ignore[reportArgumentType]
         require(
             len(means) == len(self.kernels),
             "SDEPrior(mean)",
@@ -46,7 +74,7 @@ class SDEPrior(Prior):
             f"{len(means)} means for {len(self.kernels)} latents",
             "Use 0.0 for a latent without a mean.",
         )
-        self.means = tuple(entry if callable(entry) else as_float(entry) for entry in means)
+        self.means = tuple(_as_mean(entry) for entry in means)
 
     @property
     def num_latents(self) -> int:
@@ -56,12 +84,14 @@ class SDEPrior(Prior):
     def discretise(self, data: Data) -> StateSpace:
         """The state space model at the data's times."""
         self._check_scalars()
+        # In the precision of the times, whatever the hyperparameters came in.
+        kernels = jax.tree.map(lambda leaf: leaf.astype(data.t.dtype), self.kernels)
         return StateSpace(
-            transitions=jax.vmap(lambda gap: block_diag(*[k.transition(gap) for k in self.kernels]))(data.gaps),
-            noises=jax.vmap(lambda gap: block_diag(*[k.process_noise(gap) for k in self.kernels]))(data.gaps),
+            transitions=jax.vmap(lambda gap: block_diag(*[kernel.transition(gap) for kernel in kernels]))(data.gaps),
+            noises=jax.vmap(lambda gap: block_diag(*[kernel.process_noise(gap) for kernel in kernels]))(data.gaps),
             gap_index=data.gap_index,
-            initial_cov=block_diag(*[kernel.stationary_cov() for kernel in self.kernels]),
-            observation=block_diag(*[kernel.observation() for kernel in self.kernels]),
+            initial_cov=block_diag(*[kernel.stationary_cov() for kernel in kernels]),
+            observation=block_diag(*[kernel.observation() for kernel in kernels]),
             offset=self._offset(data.t),
             per_step=data.per_step,
         )
@@ -78,7 +108,7 @@ class SDEPrior(Prior):
                 f"shape {column.shape[1:]} per time",
                 "Give one mean per latent as a tuple.",
             )
-        return jnp.stack(columns, -1)
+        return jnp.stack(columns, -1).astype(t.dtype)
 
     def _check_scalars(self) -> None:
         for kernel in self.kernels:

@@ -47,6 +47,16 @@ class CubatureRule(Rule):
 
     cubature: eqx.AbstractVar[Cubature]
 
+    def __check_init__(self) -> None:
+        """Check the cubature."""
+        require(
+            isinstance(self.cubature, Cubature),
+            f"{type(self).__name__}(cubature)",
+            "must be a cubature rule",
+            repr(self.cubature),
+            "Use `GaussHermite(20)`, `Unscented3()` or `Unscented5()`.",
+        )
+
     def log_expected_power(
         self, likelihood: Likelihood, y: Scalar, aux: Aux, marginal: Marginals, alpha: ScalarLike
     ) -> Scalar:
@@ -67,9 +77,9 @@ class LinearModel(eqx.Module):
 
     def site(self, y: Scalar) -> SiteState:
         """The site that this model is, whatever the power: b = J'(y - c)/R and Lam = J'J/R."""
-        # Noise below the smallest normal number means a likelihood saturated in rounding; its slope is zero there.
-        noise = jnp.maximum(self.noise, jnp.finfo(self.noise.dtype).tiny)
-        scaled = self.slope / noise
+        # No noise is left where a likelihood saturates to rounding, or a rule with negative weights fails: no site.
+        usable = self.noise > 0
+        scaled = jnp.where(usable, self.slope / jnp.where(usable, self.noise, 1), 0)
         return SiteState(scaled * (y - self.intercept), scaled[:, None] * self.slope)
 
 

@@ -52,7 +52,9 @@ def _linearise(likelihood: Likelihood, aux: Aux, marginal: Marginals) -> LinearM
         return jnp.reshape(likelihood.measurement(f, sigma, aux), ())
 
     value, (slope, scale) = jax.value_and_grad(measurement, argnums=(0, 1))(marginal.mean, zero)
-    return LinearModel(slope, value - jnp.sum(slope * marginal.mean), scale**2)
+    # Saturated likelihoods have no noise left in rounding; the smallest number keeps their energy finite.
+    noise = jnp.maximum(scale**2, jnp.finfo(scale.dtype).tiny)
+    return LinearModel(slope, value - jnp.sum(slope * marginal.mean), noise)
 
 
 def _predict(model: LinearModel, marginal: Marginals) -> tuple[Scalar, Scalar]:

@@ -29,7 +29,10 @@ class StatLinEP(CubatureRule):
     def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """The site of the regression y ~ N(J f + c, R); alpha only moves the distribution of the regression."""
         points = self.cubature.points(cavity)
-        means, variances = jax.vmap(lambda f: likelihood.conditional_moments(f, aux), out_axes=0)(points.f)
+        means, variances = (
+            jnp.reshape(moment, points.weights.shape)
+            for moment in jax.vmap(lambda f: likelihood.conditional_moments(f, aux))(points.f)
+        )
         mean = points.expect(means)
         # In whitened coordinates the slope is E[z E[y|f]]; what it leaves unexplained is noise.
         slope = jnp.sum(points.weights[:, None] * points.z * means[:, None], 0)
