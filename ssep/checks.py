@@ -14,14 +14,13 @@ def is_concrete(*values: object) -> bool:
 
 def as_float(value: object) -> Array:
     """A JAX array of floats; integers take the default precision, floats keep theirs."""
-    array = jnp.asarray(value)  # pyright: ignore[reportArgumentType]
-    require(
-        not jnp.issubdtype(array.dtype, jnp.complexfloating),
-        "ssep",
-        "works with real numbers",
-        array.dtype,
-        "Split it.",
-    )
+    remedy = "Convert it first: dates to numbers, missing values to NaN, complex numbers to their parts."
+    try:
+        array = jnp.asarray(value)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`ssep` works with real numbers; got {type(value).__name__}: {error}. {remedy}") from error
+    real = not jnp.issubdtype(array.dtype, jnp.complexfloating)
+    require(real, "ssep", "works with real numbers", array.dtype, remedy)
     return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(jnp.result_type(float))
 
 

@@ -43,7 +43,7 @@ def require_kind(name: str, value: object, kind: Any) -> None:
     require(
         isinstance(value, kind),
         f"sweep({name})",
-        f"must be a `{getattr(kind, '__name__', 'SiteState')}`",
+        f"must be an instance of `{getattr(kind, '__name__', 'SiteState')}`",
         got,
         "The call is sweep(prior, lik, sites, rule, data, smoother=..., step=..., objective=...).",
     )

@@ -18,7 +18,7 @@ from ssep.checks import require
 from ssep.linalg import cholesky
 from ssep.marginals import Marginals
 
-MAX_POINTS = 200_000
+MAX_POINTS = 20_000
 
 
 class Points(eqx.Module):

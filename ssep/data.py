@@ -57,12 +57,13 @@ class Data(eqx.Module):
 
     def __init__(self, t: Any, y: Any, *, mask: Any = None, aux: Aux = None):
         _check_shapes(t, y, mask, aux)
-        observed = _observed(y, mask)
-        _check_values(t, y, observed, aux)
-        self.t = as_float(t)
+        times, values, extras = as_float(t), as_float(y), jax.tree.map(as_float, aux)
+        observed = _observed(values, mask)
+        _check_values(t, values, observed, extras)
+        self.t = times
         self.mask = observed
-        self.y = _fill(as_float(y), observed)
-        self.aux = jax.tree.map(lambda extra: _fill(as_float(extra), observed), aux)
+        self.y = _fill(values, observed)
+        self.aux = jax.tree.map(lambda extra: _fill(extra, observed), extras)
         self.gaps, self.gap_index = _distinct_gaps(t, self.t.dtype)
 
     @property
@@ -147,8 +148,8 @@ def _check_values(t: Any, y: Any, observed: Array, aux: Aux) -> None:
             )
 
 
-def _observed(y: Any, mask: Any) -> Array:
-    not_nan = ~jnp.isnan(as_float(y))
+def _observed(y: Array, mask: Any) -> Array:
+    not_nan = ~jnp.isnan(y)
     return not_nan if mask is None else not_nan & jnp.asarray(mask, bool)
 
 

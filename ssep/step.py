@@ -57,6 +57,13 @@ class Step(eqx.Module):
     def __check_init__(self) -> None:
         """Check the damping."""
         valid = in_unit_interval(self.damping)
+        require(
+            isinstance(self.definiteness, Definiteness),
+            "Step(definiteness)",
+            "must be a policy",
+            repr(self.definiteness),
+            "Use `ClipEigenvalues()` or `KeepIndefinite()`.",
+        )
         require(valid, "Step(damping)", "must lie in (0, 1]", self.damping, "1 is a full step, 0.5 half of it.")
 
     def __call__(self, sites: SiteState, target: SiteState, expansion: Float[Array, "*obs latent"]) -> SiteState:

@@ -4,6 +4,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import hypothesis
 import jax
+import pytest
 
 jax.config.update("jax_enable_x64", True)
 
@@ -13,7 +14,14 @@ hypothesis.settings.register_profile(
     derandomize=True,
     print_blob=True,
     phases=[phase for phase in hypothesis.Phase if phase is not hypothesis.Phase.explain],
-    max_examples=int(os.environ.get("SSEP_EXAMPLES", "15")),
+    max_examples=int(os.environ.get("SSEP_EXAMPLES", "10")),
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )
 hypothesis.settings.load_profile("ssep")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_compiled_programs():
+    """Compiled programs of one module are of no use to the next, and add up to gigabytes."""
+    yield
+    jax.clear_caches()

@@ -210,6 +210,21 @@ def filter_energy(problem, sites, linearised=False):
     )
 
 
+def filter_energy_of_rows(problem, sites):
+    """The filter energy of (n, J) observations: each scored under the prediction and its step's other sites."""
+    linear, precision = sites
+    total = problem.condition(*problem.per_step(linear, precision))[1]
+    for k, j in problem.observed():
+        keep = np.zeros(problem.y.shape)
+        keep[: k + 1] = 1
+        keep[k, j] = 0
+        others = problem.per_step(linear * keep[..., None], precision * keep[..., None, None])
+        (means, covs), _ = problem.condition(*others)
+        score = log_power(problem.at((k, j)), problem.y[k, j], means[k], covs[k], 1.0, problem.nodes, False)
+        total += score - log_site(means[k], covs[k], linear[k, j], precision[k, j])
+    return -total
+
+
 def power_ep_energy(problem, sites, alpha, linearised=False):
     (means, covs), total = problem.condition(*problem.per_step(*sites))
     for i in problem.observed():

@@ -93,6 +93,22 @@ CASES = {
         lambda: sweep(sites=ssep.SiteState(jnp.zeros((4, 1)), jnp.zeros((4, 1, 1)))),
         r"`sweep\(sites\)` must have linear and precision of shapes \(5, 1\) and \(5, 1, 1\).*got \(4, 1\)",
     ),
+    "vector alpha": (
+        lambda: sweep(rule=jax.tree.map(lambda leaf: jnp.full(3, leaf), ssep.ExtendedEP(jnp.asarray(0.5)))),
+        r"`ExtendedEP\(alpha\)` must be one number; got shape \(3,\).*vmap",
+    ),
+    "mask of numbers": (lambda: ssep.Data(T, Y, mask=[0.5] * 5), r"`Data\(mask\)` must be boolean"),
+    "mean not finite": (
+        lambda: ssep.SDEPrior(Matern52(), mean=np.nan),
+        r"`SDEPrior\(mean\)` must be finite numbers or fun",
+    ),
+    "dates": (
+        lambda: ssep.Data(np.array(["2020-01-01", "2020-01-02"], "M8[D]"), [1, 2]),
+        r"works with real numbers.*dates to numbers",
+    ),
+    "text": (lambda: ssep.Data(T, ["1"] * 5), r"works with real numbers"),
+    "None in y": (lambda: ssep.Data(T, [1.0, None, 2, 3, 4]), r"works with real numbers.*missing values to NaN"),
+    "complex": (lambda: ssep.Data(T, Y + 1j), r"works with real numbers"),
     "means": (lambda: ssep.SDEPrior(Matern52(), mean=(0.0, 1.0)), r"`SDEPrior\(mean\)` must be one mean, or one per"),
     "vector mean": (
         lambda: sweep(prior=ssep.SDEPrior(Matern52(), mean=lambda t: jnp.stack([t, t]))),
@@ -108,7 +124,7 @@ CASES = {
     "degree": (lambda: ssep.GaussHermite(0), r"`GaussHermite\(degree\)` must be an integer from 1 to 100; got 0"),
     "too many points": (
         lambda: ssep.GaussHermite(20).standard(6),
-        r"`GaussHermite\(20\)` must have at most 200000 points; got 20\*\*6 = 64000000 for 6 latents. Use `Unscented5",
+        r"`GaussHermite\(20\)` must have at most 20000 points; got 20\*\*6 = 64000000 for 6 latents. Use `Unscented5",
     ),
 }
 
@@ -160,4 +176,7 @@ data = ssep.Data(np.arange(3.0), np.ones(3))
 ssep.sweep(ssep.likelihoods.Poisson(), ssep.SDEPrior(ssep.kernels.Matern12()), None, ssep.CVI(), data)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "`sweep(prior)` must be a `Prior`; got a `Poisson`. The call is sweep(prior, lik, sites," in run.stderr
+    assert (
+        "`sweep(prior)` must be an instance of `Prior`; got a `Poisson`. The call is sweep(prior, lik, sites,"
+        in run.stderr
+    )

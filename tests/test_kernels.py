@@ -172,3 +172,9 @@ def test_lower_gamma_equals_scipy(x, highest):
 def test_scaled_bessel_equals_scipy(lengthscale, highest):
     wanted = special.ive(np.arange(highest + 1), lengthscale**-2)
     np.testing.assert_allclose(scaled_bessel(highest, jnp.asarray(lengthscale**-2)), wanted, rtol=1e-12)
+
+
+def test_arithmetic_with_numpy_numbers_and_sum():
+    k1, k2 = SIMPLE["Matern12"], SIMPLE["Matern52"]
+    assert float((np.float64(2.0) * k1)(0.0, 0.3)) == pytest.approx(2 * float(k1(0.0, 0.3)))
+    assert float(sum([k1, k2])(0.0, 0.3)) == pytest.approx(float(k1(0.0, 0.3) + k2(0.0, 0.3)))

@@ -117,6 +117,41 @@ def test_gradients_equal_finite_differences(rule_name, name):
         np.testing.assert_allclose(gradient[:, i], difference, rtol=2e-6, atol=2e-7)
 
 
+@pytest.mark.parametrize("mean", [0.3, np.array([0.3]), (lambda t: 0.1 * t,), jnp.sin])
+def test_priors_with_any_mean_pass_through_jit_and_grad(mean):
+    _, lik, data, *_ = build(6, "poisson")
+    prior = ssep.SDEPrior(ssep.kernels.Matern32(1.0, 1.0), mean=mean)
+
+    def energy(prior):
+        return ssep.sweep(prior, lik, None, ssep.ExtendedEP(), data)[2]
+
+    np.testing.assert_allclose(jax.jit(energy)(prior), energy(prior), rtol=1e-12)
+    assert all(np.isfinite(leaf) for leaf in jax.tree.leaves(jax.grad(energy)(prior)))
+
+
+@pytest.mark.parametrize("rule", [ssep.ExtendedEP(1.0), ssep.StatLinEP(1.0), ssep.PowerEP(1.0)])
+def test_energies_and_gradients_stay_finite_where_labels_saturate(rule):
+    y = (np.random.default_rng(0).uniform(size=30) < 0.5).astype(float)
+    data = ssep.Data(np.arange(30.0), y)
+
+    def energy(variance):
+        prior = ssep.SDEPrior(ssep.kernels.Matern52(variance, 10.0))
+        _, sites, first = ssep.sweep(prior, ssep.likelihoods.Bernoulli(), None, rule, data)
+        return first + ssep.sweep(prior, ssep.likelihoods.Bernoulli(), sites, rule, data)[2]
+
+    value, slope = jax.value_and_grad(energy)(1e3)
+    assert np.isfinite(value)
+    assert np.isfinite(slope)
+
+
+def test_hyperparameters_of_another_precision_are_promoted():
+    _, lik, data, *_ = build(6, "poisson")
+    single = ssep.SDEPrior(ssep.kernels.Matern32(np.float32(1.5), np.float32(0.5)))
+    double = ssep.SDEPrior(ssep.kernels.Matern32(1.5, 0.5))
+    got, wanted = (ssep.sweep(prior, lik, None, ssep.ExtendedEP(), data) for prior in (single, double))
+    assert_same(got, wanted, 1e-12)
+
+
 def test_one_compilation_serves_all_values():
     _, lik, data, *_ = build(6, "poisson")
     traces = 0

@@ -31,6 +31,13 @@ class Function(eqx.Module):
 
 
 def _as_mean(mean: Any) -> Any:
+    require(
+        not isinstance(mean, Kernel),
+        "SDEPrior(mean)",
+        "must be a number or a function of time",
+        f"the kernel {type(mean).__name__}",
+        "Pass several kernels as a tuple: `SDEPrior((k1, k2))`.",
+    )
     if isinstance(mean, eqx.Module):
         return mean
     if callable(mean):
@@ -59,9 +66,10 @@ class SDEPrior(Prior):
     means: tuple[Scalar | Callable[[Scalar], Any], ...] | None
 
     def __init__(self, kernels: Kernel | Sequence[Kernel], mean: Mean | Sequence[Mean] | None = None):
-        self.kernels = (kernels,) if isinstance(kernels, Kernel) else tuple(kernels)
-        known = bool(self.kernels) and all(isinstance(kernel, Kernel) for kernel in self.kernels)
+        given = (kernels,) if isinstance(kernels, Kernel) else kernels
+        known = isinstance(given, Sequence) and bool(given) and all(isinstance(kernel, Kernel) for kernel in given)
         require(known, "SDEPrior(kernels)", "takes a kernel or a sequence of kernels", kernels, "See `ssep.kernels`.")
+        self.kernels = tuple(given)
         if mean is None:
             self.means = None
             return

@@ -52,8 +52,8 @@ def _linearise(likelihood: Likelihood, aux: Aux, marginal: Marginals) -> LinearM
         return jnp.reshape(likelihood.measurement(f, sigma, aux), ())
 
     value, (slope, scale) = jax.value_and_grad(measurement, argnums=(0, 1))(marginal.mean, zero)
-    # Saturated likelihoods have no noise left in rounding; the smallest number keeps their energy finite.
-    noise = jnp.maximum(scale**2, jnp.finfo(scale.dtype).tiny)
+    # A saturated likelihood has no noise left; a floor whose powers do not overflow keeps energy and gradient finite.
+    noise = jnp.maximum(scale**2, float(jnp.finfo(scale.dtype).tiny) ** 0.25)
     return LinearModel(slope, value - jnp.sum(slope * marginal.mean), noise)
 
 
