@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ssep.linalg import solve_with_log_det, symmetrise
+from ssep.linalg import matmul, solve_with_log_det, symmetrise
 from ssep.types import LatentMatrix, Latents
 
 
@@ -30,15 +30,14 @@ class Conditioned(eqx.Module):
 def condition(mean: Latents, cov: LatentMatrix, linear: Latents, precision: LatentMatrix) -> Conditioned:
     """Condition one Gaussian on one site."""
 
-    # Sums of products, not `@`: a dot product would be a kernel of its own inside the filter's scan.
-    def times(matrix, vector):
+    # A sum of products, not `@`: a dot product would be a kernel of its own inside the filter's scan.
+    def times(matrix: LatentMatrix, vector: Latents) -> Latents:
         return jnp.sum(matrix * vector, -1)
 
-    def product(left, right):
-        return jnp.sum(left[:, :, None] * right[None], 1)
-
+    # So that the derivative in the precision is symmetric as well.
+    precision = symmetrise(precision)
     slope = linear - times(precision, mean)
-    grown = jnp.eye(mean.shape[0], dtype=mean.dtype) + product(precision, cov)
+    grown = jnp.eye(mean.shape[0], dtype=mean.dtype) + matmul(precision, cov)
     solved, log_det = solve_with_log_det(grown, jnp.concatenate([precision, slope[:, None]], 1))
     shrink, shift = symmetrise(solved[:, :-1]), solved[:, -1]
     moved = times(cov, shift)
@@ -47,6 +46,6 @@ def condition(mean: Latents, cov: LatentMatrix, linear: Latents, precision: Late
         shift=shift,
         shrink=shrink,
         mean=mean + moved,
-        cov=cov - symmetrise(product(product(cov, shrink), cov)),
+        cov=cov - symmetrise(matmul(matmul(cov, shrink), cov)),
         log_normaliser=log_normaliser + (jnp.sum(slope * moved) - log_det) / 2,
     )

@@ -14,7 +14,7 @@ hypothesis.settings.register_profile(
     derandomize=True,
     print_blob=True,
     phases=[phase for phase in hypothesis.Phase if phase is not hypothesis.Phase.explain],
-    max_examples=int(os.environ.get("SSEP_EXAMPLES", "10")),
+    max_examples=int(os.environ.get("SSEP_EXAMPLES", "8")),
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )
 hypothesis.settings.load_profile("ssep")

@@ -92,7 +92,7 @@ def test_vmap_over_series_equals_a_loop():
 
 
 @rules
-@pytest.mark.parametrize("name", ["poisson", "student", "heteroscedastic"])
+@pytest.mark.parametrize("name", ["student", "heteroscedastic"])
 def test_gradients_equal_finite_differences(rule_name, name):
     """Of the first sweep's filter energy, through the initialisation, and of each energy at given sites."""
     prior, lik, data, *_ = build(5, name)
