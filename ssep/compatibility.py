@@ -13,7 +13,16 @@ from ssep.rules.base import Rule
 from ssep.sites import SiteState
 
 
-def check_compatible(prior: Prior, lik: Likelihood, sites: SiteState | None, rule: Rule, data: Data) -> None:
+_CALLS = {
+    "sweep": "The call is sweep(prior, lik, sites, rule, data, smoother=..., step=..., objective=...).",
+    "infer": "The call is infer(prior, lik, rule, data, sites=..., smoother=..., step=..., objective=...).",
+    "fit": "The call is fit(prior, lik, rule, data, optimiser=..., num_steps=..., objective=...).",
+}
+
+
+def check_compatible(
+    prior: Prior, lik: Likelihood, sites: SiteState | None, rule: Rule, data: Data, call: str = "sweep"
+) -> None:
     """Raise a `ValueError` that names the mismatch. Shapes are always known; values only outside `jit`."""
     for name, value, kind in [
         ("prior", prior, Prior),
@@ -22,7 +31,7 @@ def check_compatible(prior: Prior, lik: Likelihood, sites: SiteState | None, rul
         ("rule", rule, Rule),
         ("data", data, Data),
     ]:
-        require_kind(name, value, kind)
+        require_kind(name, value, kind, call)
     require(
         np.shape(rule.alpha) == (),
         f"{type(rule).__name__}(alpha)",
@@ -32,20 +41,20 @@ def check_compatible(prior: Prior, lik: Likelihood, sites: SiteState | None, rul
     )
     rule.check_likelihood(lik)
     _check_latents(prior, lik)
-    _check_sites(prior, sites, data)
+    _check_sites(prior, sites, data, call)
     if is_concrete(data):
         _check_support(lik, data)
 
 
-def require_kind(name: str, value: object, kind: Any) -> None:
-    """Raise unless an argument of `sweep` is an instance of its class."""
+def require_kind(name: str, value: object, kind: Any, call: str = "sweep") -> None:
+    """Raise unless an argument of a call is an instance of its class."""
     got = f"the class `{value.__name__}`" if isinstance(value, type) else f"a `{type(value).__name__}`"
     require(
         isinstance(value, kind),
-        f"sweep({name})",
+        f"{call}({name})",
         f"must be an instance of `{getattr(kind, '__name__', 'SiteState')}`",
         got,
-        "The call is sweep(prior, lik, sites, rule, data, smoother=..., step=..., objective=...).",
+        _CALLS[call],
     )
 
 
@@ -59,7 +68,7 @@ def _check_latents(prior: Prior, lik: Likelihood) -> None:
     )
 
 
-def _check_sites(prior: Prior, sites: SiteState | None, data: Data) -> None:
+def _check_sites(prior: Prior, sites: SiteState | None, data: Data, call: str) -> None:
     if sites is None:
         return
     linear = (*data.y.shape, prior.num_latents)
@@ -67,7 +76,7 @@ def _check_sites(prior: Prior, sites: SiteState | None, data: Data) -> None:
     shapes = (np.shape(sites.linear), np.shape(sites.precision))
     require(
         shapes == expected,
-        "sweep(sites)",
+        f"{call}(sites)",
         f"must have linear and precision of shapes {expected[0]} and {expected[1]} for these data",
         f"{shapes[0]} and {shapes[1]}",
         "Pass None to start anew.",

@@ -8,11 +8,19 @@ from ssep.conditioning import Conditioned
 from ssep.linalg import matmul, symmetrise
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
-from ssep.types import LatentMatrix, Latents, State, StateMatrix
+from ssep.types import LatentMatrix, Latents, Scalar, State, StateMatrix
+
+
+class Belief(eqx.Module):
+    """A Gaussian of the state at one time."""
+
+    t: Scalar
+    mean: State
+    cov: StateMatrix
 
 
 class StateSpace(eqx.Module):
-    """x_1 ~ N(0, P); x_k = A x_{k-1} + N(0, Q), with (A, Q) shared by steps of equal gap; f_k = H x_k + offset_k.
+    """x_1 ~ N(m, P); x_k = A x_{k-1} + N(0, Q), with (A, Q) shared by steps of equal gap; f_k = H x_k + offset_k.
 
     Smoothers use the methods only, so that a structured state space can stand in for this dense one.
     """
@@ -20,6 +28,7 @@ class StateSpace(eqx.Module):
     transitions: Float[Array, "gap state state"]
     noises: Float[Array, "gap state state"]
     gap_index: Int[Array, " time"]
+    initial_mean: State
     initial_cov: StateMatrix
     observation: Float[Array, "latent state"]
     offset: Float[Array, "time latent"]
@@ -28,7 +37,7 @@ class StateSpace(eqx.Module):
 
     def start(self) -> tuple[State, StateMatrix]:
         """Mean and covariance of the state before the first step, whose gap is zero."""
-        return jnp.zeros_like(self.initial_cov[0]), self.initial_cov
+        return self.initial_mean, self.initial_cov
 
     def predict(self, gap: Int[Array, ""], mean: State, cov: StateMatrix) -> tuple[State, StateMatrix]:
         """Carry a mean and a covariance over a gap."""

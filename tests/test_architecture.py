@@ -13,13 +13,16 @@ import ssep
 ROOT = pathlib.Path(ssep.__file__).parent
 # A module imports from strictly lower layers, or from its own folder.
 LAYERS = [
-    ["types", "checks"],
+    ["types", "checks", "results"],
     ["constraints", "marginals", "linalg"],
     ["kernels", "links", "cubature", "conditioning", "sites", "data"],
-    ["likelihoods", "statespace", "step"],
+    ["likelihoods", "statespace"],
     ["rules", "priors", "smoothers"],
-    ["energies", "compatibility"],
+    ["energies", "compatibility", "refresh"],
+    ["steps", "solution", "fixed_point"],
+    ["first_pass", "iteration"],
     ["sweep"],
+    ["inference"],
     ["datasets"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

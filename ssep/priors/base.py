@@ -5,7 +5,7 @@ import abc
 import equinox as eqx
 
 from ssep.data import Data
-from ssep.statespace import StateSpace
+from ssep.statespace import Belief, StateSpace
 
 
 class Prior(eqx.Module):
@@ -17,5 +17,8 @@ class Prior(eqx.Module):
         """The number of latents per observation."""
 
     @abc.abstractmethod
-    def discretise(self, data: Data) -> StateSpace:
-        """The state space model at the data's times; it never looks at the observed values."""
+    def discretise(self, data: Data, start: Belief | None = None) -> StateSpace:
+        """The state space model at the data's times; it never looks at the observed values.
+
+        Begins with what is known of the state at an earlier time, or with the prior.
+        """

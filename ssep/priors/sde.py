@@ -13,9 +13,10 @@ from jaxtyping import Array, Float
 from ssep.checks import as_float, is_concrete, require
 from ssep.data import Data
 from ssep.kernels.base import Kernel
+from ssep.linalg import symmetrise
 from ssep.priors.base import Prior
-from ssep.statespace import StateSpace
-from ssep.types import Scalar, ScalarLike
+from ssep.statespace import Belief, StateSpace
+from ssep.types import Scalar, ScalarLike, StateMatrix
 
 Mean = ScalarLike | Callable[[Scalar], Any]
 
@@ -89,16 +90,31 @@ class SDEPrior(Prior):
         """One per kernel."""
         return len(self.kernels)
 
-    def discretise(self, data: Data) -> StateSpace:
-        """The state space model at the data's times."""
+    def discretise(self, data: Data, start: Belief | None = None) -> StateSpace:
+        """The state space model at the data's times, beginning with the prior or with an earlier belief."""
         self._check_scalars()
         # In the precision of the times, whatever the hyperparameters came in.
         kernels = jax.tree.map(lambda leaf: leaf.astype(data.t.dtype), self.kernels)
+
+        def transition(gap: Scalar) -> StateMatrix:
+            return block_diag(*[kernel.transition(gap) for kernel in kernels])
+
+        def process_noise(gap: Scalar) -> StateMatrix:
+            return block_diag(*[kernel.process_noise(gap) for kernel in kernels])
+
+        if start is None:
+            cov = block_diag(*[kernel.stationary_cov() for kernel in kernels])
+            mean = jnp.zeros_like(cov[0])
+        else:
+            gap = data.t[0] - start.t
+            carry = transition(gap)
+            mean, cov = carry @ start.mean, symmetrise(carry @ start.cov @ carry.T) + process_noise(gap)
         return StateSpace(
-            transitions=jax.vmap(lambda gap: block_diag(*[kernel.transition(gap) for kernel in kernels]))(data.gaps),
-            noises=jax.vmap(lambda gap: block_diag(*[kernel.process_noise(gap) for kernel in kernels]))(data.gaps),
+            transitions=jax.vmap(transition)(data.gaps),
+            noises=jax.vmap(process_noise)(data.gaps),
             gap_index=data.gap_index,
-            initial_cov=block_diag(*[kernel.stationary_cov() for kernel in kernels]),
+            initial_mean=mean,
+            initial_cov=cov,
             observation=block_diag(*[kernel.observation() for kernel in kernels]),
             offset=self._offset(data.t),
             per_step=data.per_step,

@@ -10,7 +10,7 @@ from ssep.conditioning import Conditioned
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
 from ssep.statespace import StateSpace
-from ssep.types import Scalar
+from ssep.types import Scalar, State, StateMatrix
 
 
 class Filtered(eqx.Module):
@@ -23,6 +23,9 @@ class Filtered(eqx.Module):
     """f_k given also the site of step k."""
     cross: Float[Array, "time state latent"]
     """Covariance of the predicted state with f_k."""
+    last_mean: State
+    """The state after the last step, given all sites."""
+    last_cov: StateMatrix
 
     @property
     def log_normaliser(self) -> Scalar:

@@ -30,13 +30,15 @@ class Sequential(Smoother):
             return state_space.update(*belief, cross, conditioned), (mean + offset, cov, cross)
 
         inputs = (state_space.gap_index, state_space.offset, sites.linear, sites.precision)
-        _, (mean, cov, cross) = jax.lax.scan(forward, state_space.start(), inputs)
+        last, (mean, cov, cross) = jax.lax.scan(forward, state_space.start(), inputs)
         conditioned = jax.vmap(condition)(mean, cov, sites.linear, sites.precision)
         return Filtered(
             state_space=state_space,
             predicted=Marginals(mean, cov),
             conditioned=conditioned,
             cross=cross,
+            last_mean=last[0],
+            last_cov=last[1],
         )
 
     def smooth(self, filtered: Filtered) -> Marginals:

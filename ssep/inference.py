@@ -1,0 +1,153 @@
+"""Sweeps until nothing changes."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ssep.checks import is_concrete, require
+from ssep.compatibility import check_compatible, require_kind
+from ssep.data import Data
+from ssep.energies import Energy, FilterEnergy
+from ssep.first_pass import first_pass
+from ssep.fixed_point import attach_gradient
+from ssep.iteration import Problem, iterate
+from ssep.likelihoods.base import Likelihood
+from ssep.priors.base import Prior
+from ssep.refresh import is_proper
+from ssep.results import RESULTS
+from ssep.rules.base import Rule
+from ssep.sites import SiteState
+from ssep.smoothers.base import Smoother
+from ssep.smoothers.sequential import Sequential
+from ssep.solution import Solution
+from ssep.statespace import Belief
+from ssep.steps import AdaptiveStep, StepControl
+from ssep.sweep import drop_missing
+from ssep.types import ScalarLike
+
+
+def infer(
+    prior: Prior,
+    lik: Likelihood,
+    rule: Rule,
+    data: Data,
+    *,
+    sites: SiteState | None = None,
+    start: Belief | None = None,
+    smoother: Smoother = Sequential(),
+    step: StepControl = AdaptiveStep(),
+    objective: Energy = FilterEnergy(),
+    tol: ScalarLike = 1e-4,
+    max_sweeps: int = 500,
+    throw: bool = True,
+) -> Solution:
+    """Sweep until the posterior no longer changes.
+
+    The gradient of the result with respect to everything in `prior` and `lik` is that of the fixed point itself, by
+    implicit differentiation: no sweep is unrolled, and it is exact as far as the sweeps have converged.
+
+    Args:
+        prior: The Gaussian process prior of the latents.
+        lik: The likelihood of one observation.
+        rule: How a site is refreshed.
+        data: The observations.
+        sites: Where to start, for example the sites of a similar model; None starts with a forward pass.
+        start: What is known of the state from earlier data (the `end` of another solution); None for the prior.
+        smoother: How the filter and the smoother are run.
+        step: How far the sites move in each sweep.
+        objective: Which energy is returned.
+        tol: The largest change of any posterior mean or standard deviation in a full sweep, in units of that
+            posterior standard deviation, at which the posterior counts as converged.
+        max_sweeps: The largest number of sweeps after the first pass; with 0 the first pass is all.
+        throw: Whether to raise an error if the sweeps do not converge. If False, look at `result`.
+
+    Returns:
+        The solution: its posterior and its energy belong to its sites, and nothing in it is NaN unless its result is
+        `RESULTS.non_finite`.
+    """
+    for name, value, kind in [
+        ("smoother", smoother, Smoother),
+        ("step", step, StepControl),
+        ("objective", objective, Energy),
+    ]:
+        require_kind(name, value, kind, "infer")
+    check_compatible(prior, lik, sites, rule, data, "infer")
+    _check_start(start, data)
+    positive = not is_concrete(tol) or np.all(np.asarray(tol) > 0)
+    require(positive, "infer(tol)", "must be positive", tol, "1e-4 is a ten-thousandth of a standard deviation.")
+    whole = isinstance(max_sweeps, int) and max_sweeps >= 0
+    require(whole, "infer(max_sweeps)", "must be a whole number", max_sweeps, "The default is 500.")
+    solution = _infer(prior, lik, rule, data, sites, start, smoother, step, objective, tol, max_sweeps)
+    return raise_failure(solution) if throw else solution
+
+
+def raise_failure(solution: Solution) -> Solution:
+    """Raise an error if the solution did not converge, also from compiled code."""
+    failed = solution.result != RESULTS.converged
+    if not is_concrete(failed):
+        return solution.result.error_if(solution, failed)
+    if np.any(failed):
+        raise RuntimeError(f"`infer` did not converge: {RESULTS[solution.result]}")
+    return solution
+
+
+def _check_start(start: Belief | None, data: Data) -> None:
+    if start is not None and is_concrete(start.t, data.t):
+        require(
+            data.t[0] >= start.t,
+            "infer(start)",
+            "must not be later than the data",
+            f"a start at {start.t} and data from {data.t[0]}",
+            "Give data that follow those of the earlier solution.",
+        )
+
+
+@eqx.filter_jit
+def _infer(prior, lik, rule, data, sites, start, smoother, step, objective, tol, max_sweeps):
+    problem = Problem(prior.discretise(data, start), lik, rule, data, smoother)
+    frozen, fixed_step = _stop_gradient(problem), _stop_gradient(step)
+    cold = sites is None
+    if cold:
+        sites = first_pass(frozen.state_space, frozen.likelihood, frozen.rule, fixed_step, data)
+    else:
+        sites = drop_missing(_stop_gradient(sites), data.observations)
+    done = iterate(frozen, sites, fixed_step, _stop_gradient(tol), max_sweeps, cold)
+
+    held = (done.sites, done.wanted.usable)
+    sites = attach_gradient(_refreshed, (problem, step, held), done.sites, done.posterior)
+    filtered, posterior = problem.solve(sites)
+    energy = objective(lik, rule, data, sites, filtered, posterior)
+    num_skipped = jnp.sum(~done.wanted.usable)
+    finite = done.proper & is_proper(posterior).all() & jnp.isfinite(energy)
+    result = RESULTS.where(done.change <= tol, RESULTS.converged, RESULTS.max_sweeps_reached)
+    result = RESULTS.where(num_skipped > 0, RESULTS.improper_cavity, result)
+    return Solution(
+        prior=prior,
+        likelihood=lik,
+        rule=rule,
+        data=data,
+        posterior=posterior,
+        sites=sites,
+        energy=energy,
+        num_sweeps=done.num_sweeps,
+        num_skipped=num_skipped,
+        change=done.change,
+        result=RESULTS.where(finite, result, RESULTS.non_finite),
+        start=start,
+        end=Belief(data.t[-1], filtered.last_mean, filtered.last_cov),
+    )
+
+
+def _refreshed(model, sites: SiteState) -> SiteState:
+    """One full sweep, with what could not be refreshed held as it is."""
+    problem, step, (found, usable) = model
+    aimed = step.aim(problem.refresh(sites, problem.solve(sites)[1]))
+    return SiteState(
+        jnp.where(usable[..., None], aimed.linear, found.linear),
+        jnp.where(usable[..., None, None], aimed.precision, found.precision),
+    )
+
+
+def _stop_gradient(tree):
+    return jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf) if eqx.is_array(leaf) else leaf, tree)

@@ -1,0 +1,156 @@
+"""The loop of sweeps inside `infer`, compiled once whatever the number of sweeps."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int
+
+from ssep.data import Data
+from ssep.likelihoods.base import Likelihood, as_scalar
+from ssep.marginals import Marginals
+from ssep.refresh import Refresh, is_proper, refresh
+from ssep.rules.base import Rule
+from ssep.sites import SiteState, remove
+from ssep.smoothers.base import Filtered, Smoother
+from ssep.statespace import StateSpace
+from ssep.steps import StepControl
+from ssep.steps.base import Trial
+from ssep.types import Aux, Latents, Scalar, ScalarLike
+
+
+class Problem(eqx.Module):
+    """What stays the same from sweep to sweep."""
+
+    state_space: StateSpace
+    likelihood: Likelihood
+    rule: Rule
+    data: Data
+    smoother: Smoother
+
+    def solve(self, sites: SiteState) -> tuple[Filtered, Marginals]:
+        """The filter and the posterior under the sites."""
+        filtered = self.smoother.filter(self.state_space, sites)
+        return filtered, self.state_space.spread(self.smoother.smooth(filtered))
+
+    def fit(self, posterior: Marginals) -> Scalar:
+        """The mean log density of the observations at the posterior means."""
+
+        def log_prob(y: Scalar, aux: Aux, latents: Latents) -> Scalar:
+            return as_scalar(self.likelihood, self.likelihood.log_prob(y, latents, aux))
+
+        observations = self.data.observations
+        total = jnp.sum(observations.map(log_prob, posterior.mean))
+        return total / jnp.maximum(jnp.sum(observations.mask), 1)
+
+    def refresh(self, sites: SiteState, posterior: Marginals) -> Refresh:
+        """The targets of the sites."""
+        cavity = remove(posterior, sites, self.rule.alpha)
+        return refresh(self.likelihood, self.rule, self.data.observations, cavity, self.rule.alpha)
+
+
+class Progress(eqx.Module):
+    """Sites, what they imply, and how the iteration stands."""
+
+    sites: SiteState
+    posterior: Marginals
+    wanted: Refresh
+    proper: Bool[Array, ""]
+    """Whether the posterior is a distribution."""
+    fit: Scalar
+    """The mean log density of the observations at the posterior means."""
+    damping: Scalar
+    """Of the next step."""
+    change: Scalar
+    """Of the marginals in the last step that was kept, per unit of damping; infinite before there was one."""
+    num_sweeps: Int[Array, ""]
+
+
+def iterate(
+    problem: Problem, sites: SiteState, step: StepControl, tol: ScalarLike, max_sweeps: int, cold: bool
+) -> Progress:
+    """Sweep until the marginals change by less than `tol` standard deviations.
+
+    A cold start compares the given sites, those of a forward pass, with no sites at all: where the forward pass
+    overshoots, nothing is the better place to begin.
+    """
+    dtype = sites.linear.dtype
+
+    def evaluate(sites: SiteState, damping: Scalar, num_sweeps: Int[Array, ""]) -> Progress:
+        filtered, posterior = problem.solve(sites)
+        proper = jnp.isfinite(filtered.log_normaliser) & is_proper(posterior).all()
+        wanted = problem.refresh(sites, posterior)
+        never = jnp.full((), jnp.inf, dtype)
+        return Progress(sites, posterior, wanted, proper, problem.fit(posterior), damping, never, num_sweeps)
+
+    def advance(old: Progress) -> Progress:
+        new = evaluate(step.move(old.sites, old.wanted, old.damping), old.damping, old.num_sweeps + 1)
+        keep, damping = step.judge(old.damping, _compare(old, new, step))
+        change = _largest_change(old.posterior, new.posterior) / old.damping
+        change = jnp.where(jnp.isnan(change), jnp.inf, change)
+        # At the fixed point the residual is rounding error, and its length says nothing.
+        keep = keep | (new.proper & (change <= tol))
+        chosen = jax.tree.map(lambda a, b: jnp.where(keep, a, b), new, old)
+        return eqx.tree_at(
+            lambda progress: (progress.damping, progress.change, progress.num_sweeps),
+            chosen,
+            (damping, jnp.where(keep, change, old.change), new.num_sweeps),
+        )
+
+    first, none = jnp.asarray(step.first_damping, dtype), jnp.zeros((), int)
+    begin = evaluate(sites, first, none)
+    if cold:
+        blank = evaluate(jax.tree.map(jnp.zeros_like, sites), first, none)
+        nearer = _length(begin, step) <= _length(blank, step)
+        better = begin.proper & nearer & (begin.fit >= blank.fit)
+        begin = jax.tree.map(lambda a, b: jnp.where(better, a, b), begin, blank)
+    return jax.lax.while_loop(
+        lambda progress: (progress.num_sweeps < max_sweeps) & (progress.change > tol) & progress.proper, advance, begin
+    )
+
+
+def _residual(progress: Progress, step: StepControl) -> SiteState:
+    """From the sites to where they should go; zero where the target is unusable."""
+    aimed = step.aim(progress.wanted)
+    usable = progress.wanted.usable
+    return SiteState(
+        jnp.where(usable[..., None], aimed.linear - progress.sites.linear, 0),
+        jnp.where(usable[..., None, None], aimed.precision - progress.sites.precision, 0),
+    )
+
+
+def _length(progress: Progress, step: StepControl) -> Scalar:
+    residual = _residual(progress, step)
+    return _inner(residual, residual, progress.posterior)
+
+
+def _compare(old: Progress, new: Progress, step: StepControl) -> Trial:
+    before, after = _residual(old, step), _residual(new, step)
+    # One metric for all three.
+    return Trial(
+        proper=new.proper,
+        before=_inner(before, before, old.posterior),
+        after=_inner(after, after, old.posterior),
+        product=_inner(before, after, old.posterior),
+        gain=new.fit - old.fit,
+    )
+
+
+def _inner(left: SiteState, right: SiteState, marginals: Marginals) -> Scalar:
+    """The Fisher inner product of two changes of the sites, each under its observation's marginal.
+
+    For the natural parameters of N(m, V) that is g'V g + tr(dLam V dLam V) / 2 with g = db - dLam m.
+    """
+
+    def parts(change: SiteState) -> tuple[Array, Array]:
+        slope = change.linear - jnp.einsum("...ij,...j->...i", change.precision, marginals.mean)
+        return slope, jnp.einsum("...ij,...jk->...ik", change.precision, marginals.cov)
+
+    (slope, curve), (other_slope, other_curve) = parts(left), parts(right)
+    first = jnp.einsum("...i,...ij,...j->...", slope, marginals.cov, other_slope)
+    return jnp.sum(first + jnp.einsum("...ij,...ji->...", curve, other_curve) / 2)
+
+
+def _largest_change(old: Marginals, new: Marginals) -> Scalar:
+    """The largest change of a mean or a standard deviation, in standard deviations."""
+    before, after = (jnp.sqrt(jnp.diagonal(marginals.cov, axis1=-2, axis2=-1)) for marginals in (old, new))
+    return jnp.max(jnp.maximum(jnp.abs(new.mean - old.mean), jnp.abs(after - before)) / after)

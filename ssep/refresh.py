@@ -1,0 +1,39 @@
+"""Ask the rule for a new site of every observation."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from ssep.data import Observations
+from ssep.likelihoods.base import Likelihood
+from ssep.linalg import cholesky
+from ssep.marginals import Marginals
+from ssep.rules.base import Rule
+from ssep.sites import SiteState
+from ssep.types import ScalarLike
+
+
+class Refresh(eqx.Module):
+    """What the rule wants: a target per observation, zero where one is missing."""
+
+    target: SiteState
+    expansion: Float[Array, "*obs latent"]
+    """The latents around which each target was expanded: the mean of the cavity."""
+    usable: Bool[Array, "*obs"]
+    """Whether the cavity was a distribution and the target is finite; other observations keep the site they have."""
+
+
+def refresh(lik: Likelihood, rule: Rule, observations: Observations, cavity: Marginals, alpha: ScalarLike) -> Refresh:
+    """The rule's targets, given the cavities."""
+    target = observations.map(lambda y, aux, marginal: rule.update(lik, y, aux, marginal, alpha), cavity)
+    finite = jnp.isfinite(target.linear).all(-1) & jnp.isfinite(target.precision).all((-2, -1))
+    return Refresh(target, cavity.mean, ~observations.mask | (finite & is_proper(cavity)))
+
+
+def is_proper(marginals: Marginals) -> Bool[Array, "*obs"]:
+    """Whether each is a distribution: finite, with a positive definite covariance."""
+    size = marginals.mean.shape[-1]
+    factors = jax.vmap(cholesky)(marginals.cov.reshape(-1, size, size)).reshape(marginals.cov.shape)
+    positive = jnp.diagonal(factors, axis1=-2, axis2=-1) > 0
+    return (positive & jnp.isfinite(marginals.mean)).all(-1) & jnp.isfinite(factors).all((-2, -1))

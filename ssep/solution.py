@@ -1,0 +1,48 @@
+"""What inference returns."""
+
+import equinox as eqx
+from jaxtyping import Array, Int
+
+from ssep.data import Data
+from ssep.likelihoods.base import Likelihood
+from ssep.marginals import Marginals
+from ssep.priors.base import Prior
+from ssep.results import RESULTS
+from ssep.rules.base import Rule
+from ssep.sites import SiteState
+from ssep.statespace import Belief
+from ssep.types import Scalar
+
+
+class Solution(eqx.Module):
+    """A model with its data, and the posterior that inference found: everything that prediction needs.
+
+    Attributes:
+        prior: The prior of the latents.
+        likelihood: The likelihood of one observation.
+        rule: How the sites were refreshed.
+        data: The observations.
+        posterior: Marginals of the latents at each observation, under the sites.
+        sites: One Gaussian factor per observation.
+        energy: The objective at these sites.
+        num_sweeps: How many sweeps were run, those that were taken back included.
+        num_skipped: How many observations could not be refreshed in the last sweep.
+        change: How far the last sweep moved the marginals, per unit of damping, in posterior standard deviations.
+        result: How it ended, one of `RESULTS`.
+        start: What was known of the state before these data; None for the prior alone.
+        end: What the filter knows of the state at the time of the last observation.
+    """
+
+    prior: Prior
+    likelihood: Likelihood
+    rule: Rule
+    data: Data
+    posterior: Marginals
+    sites: SiteState
+    energy: Scalar
+    num_sweeps: Int[Array, ""]
+    num_skipped: Int[Array, ""]
+    change: Scalar
+    result: RESULTS
+    start: Belief | None
+    end: Belief
