@@ -4,6 +4,16 @@ from ssep import datasets as datasets
 from ssep import kernels as kernels
 from ssep import likelihoods as likelihoods
 from ssep import links as links
+from ssep.checking import Importance as Importance
+from ssep.checking import LeaveOneOut as LeaveOneOut
+from ssep.checking import importance_correct as importance_correct
+from ssep.checking import leave_one_out as leave_one_out
+from ssep.checking import nlpd as nlpd
+from ssep.components import Component as Component
+from ssep.components import Components as Components
+from ssep.components import components as components
+from ssep.cross_validation import CrossValidation as CrossValidation
+from ssep.cross_validation import cross_validate as cross_validate
 from ssep.cubature import Cubature as Cubature
 from ssep.cubature import GaussHermite as GaussHermite
 from ssep.cubature import Unscented3 as Unscented3
@@ -15,8 +25,11 @@ from ssep.energies import FreeEnergy as FreeEnergy
 from ssep.energies import PowerEPEnergy as PowerEPEnergy
 from ssep.inference import infer as infer
 from ssep.kernels import Kernel as Kernel
+from ssep.learning import fit as fit
 from ssep.likelihoods import Likelihood as Likelihood
 from ssep.marginals import Marginals as Marginals
+from ssep.prediction import Prediction as Prediction
+from ssep.prediction import predict as predict
 from ssep.priors import Prior as Prior
 from ssep.priors import SDEPrior as SDEPrior
 from ssep.results import RESULTS as RESULTS
@@ -25,9 +38,15 @@ from ssep.rules import ExtendedEP as ExtendedEP
 from ssep.rules import PowerEP as PowerEP
 from ssep.rules import Rule as Rule
 from ssep.rules import StatLinEP as StatLinEP
+from ssep.sampling import Paths as Paths
+from ssep.sampling import sample as sample
+from ssep.schedules import Converge as Converge
+from ssep.schedules import Interleave as Interleave
+from ssep.schedules import Schedule as Schedule
 from ssep.sites import SiteState as SiteState
 from ssep.smoothers import Sequential as Sequential
 from ssep.smoothers import Smoother as Smoother
+from ssep.solution import Fit as Fit
 from ssep.solution import Solution as Solution
 from ssep.steps import AdaptiveStep as AdaptiveStep
 from ssep.steps import ClipEigenvalues as ClipEigenvalues
@@ -36,6 +55,9 @@ from ssep.steps import KeepIndefinite as KeepIndefinite
 from ssep.steps import Riemannian as Riemannian
 from ssep.steps import Step as Step
 from ssep.steps import StepControl as StepControl
+from ssep.storage import load as load
+from ssep.storage import save as save
+from ssep.streaming import update as update
 from ssep.sweep import sweep as sweep
 
 __version__ = "0.1.0"

@@ -12,10 +12,10 @@ from ssep.priors.base import Prior
 from ssep.rules.base import Rule
 from ssep.sites import SiteState
 
-
 _CALLS = {
     "sweep": "The call is sweep(prior, lik, sites, rule, data, smoother=..., step=..., objective=...).",
     "infer": "The call is infer(prior, lik, rule, data, sites=..., smoother=..., step=..., objective=...).",
+    "update": "The call is update(solution, data, refresh=...).",
     "fit": "The call is fit(prior, lik, rule, data, optimiser=..., num_steps=..., objective=...).",
 }
 

@@ -6,6 +6,7 @@ Nodes are NumPy constants, computed once per (rule, dimension); inside compiled 
 import abc
 import functools
 import itertools
+import statistics
 from collections.abc import Callable
 
 import equinox as eqx
@@ -99,6 +100,28 @@ class Unscented5(Cubature):
         return _unscented5(dim)
 
 
+class Dense(Cubature):
+    """Many nodes close together, for integrands narrower than the Gaussian: a distribution function, say.
+
+    One latent: the trapezoidal rule, which converges exponentially for Gaussian weights. Several: equally weighted
+    points of the additive recurrence with the generalised golden ratio (Roberts, 2018).
+
+    Attributes:
+        count: The number of points.
+    """
+
+    count: int = eqx.field(default=256, static=True)
+
+    def standard(self, dim: int) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes (points, dim) and weights (points,) for a standard normal."""
+        return _trapezoid(self.count) if dim == 1 else _golden(16 * self.count, dim)
+
+
+def finest_gauss_hermite(dim: int) -> GaussHermite:
+    """The Gauss-Hermite rule of the highest degree, 20 at most, that is affordable for this many latents."""
+    return GaussHermite(max(3, min(20, int(MAX_POINTS ** (1 / dim) + 1e-9))))
+
+
 @functools.cache
 def _gauss_hermite(degree: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
     nodes, weights = np.polynomial.hermite_e.hermegauss(degree)
@@ -126,3 +149,21 @@ def _unscented5(dim: int) -> tuple[np.ndarray, np.ndarray]:
         [[1 + (dim**2 - 7 * dim) / 18], np.full(2 * dim, (4 - dim) / 18), np.full(len(pairs), 1 / 36)]
     )
     return nodes, weights
+
+
+@functools.cache
+def _trapezoid(count: int) -> tuple[np.ndarray, np.ndarray]:
+    nodes = np.linspace(-8, 8, count)
+    weights = np.exp(-(nodes**2) / 2)
+    return nodes[:, None], weights / weights.sum()
+
+
+@functools.cache
+def _golden(count: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    # The ratio solves x^(dim + 1) = x + 1, by fixed point iteration.
+    ratio = 2.0
+    for _ in range(64):
+        ratio = (1 + ratio) ** (1 / (dim + 1))
+    steps = ratio ** -np.arange(1.0, dim + 1)
+    uniform = (0.5 + np.outer(np.arange(1, count + 1), steps)) % 1
+    return np.vectorize(statistics.NormalDist().inv_cdf)(uniform), np.full(count, 1 / count)

@@ -71,6 +71,22 @@ class Data(eqx.Module):
         """The observations without their times."""
         return Observations(self.y, self.mask, self.aux)
 
+    def with_gaps(self, count: int) -> "Data":
+        """The last gap repeated up to a number of gaps: shapes, and what is compiled, then depend on sizes only."""
+        missing = max(0, min(self.t.shape[0], count) - self.gaps.shape[0])
+        return eqx.tree_at(lambda data: data.gaps, self, jnp.pad(self.gaps, (0, missing), mode="edge"))
+
+    def last(self, count: int) -> "Data":
+        """The last steps only."""
+        taken = self.observations if count >= self.t.shape[0] else jax.tree.map(lambda x: x[-count:], self.observations)
+        return Data(self.t[-count:], taken.y, mask=taken.mask, aux=taken.aux)
+
+    def followed_by(self, other: "Data") -> "Data":
+        """These data and later ones."""
+        first, second = self.observations, other.observations
+        joined = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), first, second)
+        return Data(jnp.concatenate([self.t, other.t]), joined.y, mask=joined.mask, aux=joined.aux)
+
     @property
     def per_step(self) -> int | None:
         """The number of observations per time; None if y has no axis for them."""

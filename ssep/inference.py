@@ -106,13 +106,14 @@ def _check_start(start: Belief | None, data: Data) -> None:
 @eqx.filter_jit
 def _infer(prior, lik, rule, data, sites, start, smoother, step, objective, tol, max_sweeps):
     problem = Problem(prior.discretise(data, start), lik, rule, data, smoother)
-    frozen, fixed_step = _stop_gradient(problem), _stop_gradient(step)
+    frozen, fixed_step = stop_gradient(problem), stop_gradient(step)
     cold = sites is None
     if cold:
         sites = first_pass(frozen.state_space, frozen.likelihood, frozen.rule, fixed_step, data)
     else:
-        sites = drop_missing(_stop_gradient(sites), data.observations)
-    done = iterate(frozen, sites, fixed_step, _stop_gradient(tol), max_sweeps, cold)
+        sites = drop_missing(stop_gradient(sites), data.observations)
+    # Without sweeps the forward pass is the answer, whatever it is.
+    done = iterate(frozen, sites, fixed_step, stop_gradient(tol), max_sweeps, cold and max_sweeps > 0)
 
     held = (done.sites, done.wanted.usable)
     sites = attach_gradient(_refreshed, (problem, step, held), done.sites, done.posterior)
@@ -149,5 +150,6 @@ def _refreshed(model, sites: SiteState) -> SiteState:
     )
 
 
-def _stop_gradient(tree):
+def stop_gradient(tree):
+    """The same pytree, with arrays that are constants to differentiation."""
     return jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf) if eqx.is_array(leaf) else leaf, tree)

@@ -66,12 +66,18 @@ class Progress(eqx.Module):
 
 
 def iterate(
-    problem: Problem, sites: SiteState, step: StepControl, tol: ScalarLike, max_sweeps: int, cold: bool
+    problem: Problem,
+    sites: SiteState,
+    step: StepControl,
+    tol: ScalarLike,
+    max_sweeps: int,
+    cold: bool = False,
+    damping: Scalar | None = None,
 ) -> Progress:
     """Sweep until the marginals change by less than `tol` standard deviations.
 
     A cold start compares the given sites, those of a forward pass, with no sites at all: where the forward pass
-    overshoots, nothing is the better place to begin.
+    overshoots, nothing is the better place to begin. The damping of an earlier call can be taken up.
     """
     dtype = sites.linear.dtype
 
@@ -96,7 +102,8 @@ def iterate(
             (damping, jnp.where(keep, change, old.change), new.num_sweeps),
         )
 
-    first, none = jnp.asarray(step.first_damping, dtype), jnp.zeros((), int)
+    first = jnp.asarray(step.first_damping if damping is None else damping, dtype)
+    none = jnp.zeros((), int)
     begin = evaluate(sites, first, none)
     if cold:
         blank = evaluate(jax.tree.map(jnp.zeros_like, sites), first, none)

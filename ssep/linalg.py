@@ -121,3 +121,11 @@ def _project_psd_jvp(
     ratio = (kept[:, None] - kept[None, :]) / jnp.where(same_sign, 1, difference)
     weights = jnp.where(same_sign, (values >= 0)[:, None], ratio)
     return project_psd(matrix), vectors @ (weights * (vectors.T @ tangent @ vectors)) @ vectors.T
+
+
+def root_psd(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """A root R with R R' = matrix, for a positive semi-definite matrix that may be singular or zero."""
+    if matrix.shape[0] == 1:
+        return jnp.sqrt(jnp.maximum(matrix, 0))
+    values, vectors = jnp.linalg.eigh(matrix)
+    return vectors * jnp.sqrt(jnp.maximum(values, 0))

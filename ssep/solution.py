@@ -1,8 +1,9 @@
 """What inference returns."""
 
 import equinox as eqx
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int, PyTree
 
+from ssep.checks import require
 from ssep.data import Data
 from ssep.likelihoods.base import Likelihood
 from ssep.marginals import Marginals
@@ -46,3 +47,41 @@ class Solution(eqx.Module):
     result: RESULTS
     start: Belief | None
     end: Belief
+
+
+class Fit(eqx.Module):
+    """A solution with learned hyperparameters, and how they were found.
+
+    Attributes:
+        solution: The posterior at the best hyperparameters.
+        energies: The objective at each step of the optimiser.
+        hyperparameters: The (prior, likelihood) at each step, every trained array with an axis for the steps in front.
+    """
+
+    solution: Solution
+    energies: Float[Array, " steps"]
+    hyperparameters: PyTree
+
+    @property
+    def prior(self) -> Prior:
+        """The learned prior."""
+        return self.solution.prior
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """The learned likelihood."""
+        return self.solution.likelihood
+
+
+def as_solution(call: str, value: object) -> Solution:
+    """The solution that a `Solution` or a `Fit` is or holds."""
+    if isinstance(value, Fit):
+        return value.solution
+    require(
+        isinstance(value, Solution),
+        f"{call}(solution)",
+        "takes what `infer` or `fit` returned",
+        f"a `{type(value).__name__}`",
+        "Run `ssep.infer(prior, lik, rule, data)` first.",
+    )
+    return value  # pyright: ignore[reportReturnType]

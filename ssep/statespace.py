@@ -52,11 +52,22 @@ class StateSpace(eqx.Module):
         moved = matmul(transition.T, jnp.concatenate([matrix, vector[:, None]], 1))
         return moved[:, -1], symmetrise(matmul(moved[:, :-1], transition))
 
+    def carry(self, gap: Int[Array, ""], vector: State) -> State:
+        """A v."""
+        return matmul(self.transitions[gap], vector[:, None])[:, 0]
+
+    def carry_back(self, gap: Int[Array, ""], vector: State) -> State:
+        """A'v."""
+        return matmul(self.transitions[gap].T, vector[:, None])[:, 0]
+
+    def read(self, vector: State) -> Latents:
+        """H v."""
+        return matmul(self.observation, vector[:, None])[:, 0]
+
     def project(self, mean: State, cov: StateMatrix) -> tuple[Latents, LatentMatrix, Float[Array, "state latent"]]:
         """H m, H P H' and the cross-covariance P H'."""
         cross = matmul(cov, self.observation.T)
-        latent_mean = matmul(self.observation, mean[:, None])[:, 0]
-        return latent_mean, symmetrise(matmul(self.observation, cross)), cross
+        return self.read(mean), symmetrise(matmul(self.observation, cross)), cross
 
     def update(
         self, mean: State, cov: StateMatrix, cross: Float[Array, "state latent"], conditioned: Conditioned

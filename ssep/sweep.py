@@ -55,10 +55,8 @@ def sweep(
 @eqx.filter_jit
 def _sweep(prior, lik, sites, rule, data, smoother, step, objective):
     state_space = prior.discretise(data)
-    if sites is None:
-        sites = first_pass(state_space, lik, rule, step, data)
-    else:
-        sites = drop_missing(sites, data.observations)
+    cold = sites is None
+    sites = first_pass(state_space, lik, rule, step, data) if cold else drop_missing(sites, data.observations)
     filtered = smoother.filter(state_space, sites)
     posterior = state_space.spread(smoother.smooth(filtered))
     energy = objective(lik, rule, data, sites, filtered, posterior)

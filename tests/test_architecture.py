@@ -13,7 +13,7 @@ import ssep
 ROOT = pathlib.Path(ssep.__file__).parent
 # A module imports from strictly lower layers, or from its own folder.
 LAYERS = [
-    ["types", "checks", "results"],
+    ["types", "checks", "results", "progress"],
     ["constraints", "marginals", "linalg"],
     ["kernels", "links", "cubature", "conditioning", "sites", "data"],
     ["likelihoods", "statespace"],
@@ -22,7 +22,10 @@ LAYERS = [
     ["steps", "solution", "fixed_point"],
     ["first_pass", "iteration"],
     ["sweep"],
-    ["inference"],
+    ["inference", "timeline", "quantiles", "storage"],
+    ["prediction", "components", "schedules", "parameters", "streaming"],
+    ["sampling", "learning", "cross_validation"],
+    ["checking"],
     ["datasets"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

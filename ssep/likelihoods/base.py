@@ -4,10 +4,11 @@ import abc
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from ssep.checks import require
 from ssep.constraints import check_fields
@@ -36,6 +37,8 @@ class Likelihood(eqx.Module):
     """
 
     num_latents: ClassVar[int | None] = None
+    discrete: ClassVar[bool] = False
+    """Whether observations are integers."""
 
     def __check_init__(self) -> None:
         """Check the declared constraints."""
@@ -67,6 +70,44 @@ class Likelihood(eqx.Module):
         """E[log p(y|f)]."""
         points = cubature.points(marginal)
         return points.expect(self._log_prob_at(y, points, aux))
+
+    def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
+        """Draw one y given the latents; from `measurement` unless overridden."""
+        require(
+            type(self).measurement is not Likelihood.measurement,
+            f"{type(self).__name__}.sample(key, f, aux)",
+            "is needed to draw observations",
+            "a likelihood without it",
+            "Write the method; paths of the latents need no likelihood.",
+        )
+        return self.measurement(f, jax.random.normal(key, (), f.dtype), aux)
+
+    def cdf(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The probability of an observation up to y given the latents; needed for quantiles only."""
+        require(
+            False,
+            f"{type(self).__name__}.cdf(y, f, aux)",
+            "is needed for quantiles of the observations",
+            "a likelihood without it",
+            "Write the method, or take quantiles of `ssep.sample(...).y`.",
+        )
+        return y
+
+    def predictive_moments(self, marginal: Marginals, aux: Aux, cubature: Cubature) -> tuple[Scalar, Scalar]:
+        """E[y] and Var[y] with the latents integrated out; by cubature unless overridden."""
+        require_moments(self, "Prediction.y_mean and y_var")
+        points = cubature.points(marginal)
+        means, variances = (
+            jnp.reshape(moment, points.weights.shape)
+            for moment in jax.vmap(lambda f: self.conditional_moments(f, aux))(points.f)
+        )
+        mean = points.expect(means)
+        return mean, points.expect(variances + (means - mean) ** 2)
+
+    def predictive_cdf(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
+        """P(observation <= y) with the latents integrated out; by cubature unless overridden."""
+        points = cubature.points(marginal)
+        return points.expect(points.evaluate(lambda f: self.cdf(y, f, aux)))
 
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Raise unless the observed values lie in the support; called with known values only."""

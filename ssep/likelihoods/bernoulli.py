@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import log_ndtr
+from jaxtyping import PRNGKeyArray
 
 from ssep import links
 from ssep.checks import first_offender, require
@@ -22,6 +23,7 @@ class Bernoulli(Likelihood):
     """y = 1 with probability link(f), else 0."""
 
     num_latents: ClassVar[int | None] = 1
+    discrete: ClassVar[bool] = True
     link: Link = eqx.field(default=links.logistic)
 
     def __check_init__(self) -> None:
@@ -52,6 +54,14 @@ class Bernoulli(Likelihood):
             return closed if alpha == 1 else tilted_by_cubature(self, y, marginal, alpha, aux, cubature)
         general = tilted_by_cubature(self, y, marginal, alpha, aux, cubature)
         return jax.tree.map(lambda exact, approximate: jnp.where(alpha == 1, exact, approximate), closed, general)
+
+    def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
+        """Draw one y given the latents."""
+        return jax.random.bernoulli(key, self.link(f[0])).astype(f.dtype)
+
+    def cdf(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The probability of an observation up to y given the latents."""
+        return jnp.where(y < 0, 0, jnp.where(y < 1, self.link(-f[0]), 1))
 
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Labels are 0 or 1."""

@@ -3,6 +3,8 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.scipy.special import ndtr
+from jaxtyping import PRNGKeyArray
 
 from ssep.checks import as_float, require
 from ssep.constraints import POSITIVE
@@ -29,6 +31,14 @@ class AmplitudeDemodulation(Likelihood):
     def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
         """E[y|f] and Var[y|f]."""
         return _signal(f), self.variance
+
+    def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
+        """Draw one y given the latents."""
+        return _signal(f) + jnp.sqrt(self.variance) * jax.random.normal(key, (), f.dtype)
+
+    def cdf(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The probability of an observation up to y given the latents."""
+        return ndtr((y - _signal(f)) / jnp.sqrt(self.variance))
 
 
 def _signal(f: Latents) -> Scalar:

@@ -4,7 +4,10 @@ import math
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+from jax.scipy.special import ndtr
+from jaxtyping import PRNGKeyArray
 
 from ssep.checks import as_float
 from ssep.constraints import POSITIVE
@@ -54,3 +57,19 @@ class Gaussian(Likelihood):
     def expected_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
         """Closed form."""
         return log_normal(y, marginal.mean[0], self.variance) - marginal.cov[0, 0] / (2 * self.variance)
+
+    def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
+        """Draw one y given the latents."""
+        return f[0] + jnp.sqrt(self.variance) * jax.random.normal(key, (), f.dtype)
+
+    def cdf(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The probability of an observation up to y given the latents."""
+        return ndtr((y - f[0]) / jnp.sqrt(self.variance))
+
+    def predictive_moments(self, marginal: Marginals, aux: Aux, cubature: Cubature) -> tuple[Scalar, Scalar]:
+        """Closed form."""
+        return marginal.mean[0], marginal.cov[0, 0] + self.variance
+
+    def predictive_cdf(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
+        """Closed form."""
+        return ndtr((y - marginal.mean[0]) / jnp.sqrt(marginal.cov[0, 0] + self.variance))

@@ -4,10 +4,14 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.special import ndtr
+from jaxtyping import PRNGKeyArray
 
 from ssep import links
+from ssep.cubature import Cubature
 from ssep.likelihoods.base import Likelihood
 from ssep.likelihoods.gaussian import LOG_TWO_PI
+from ssep.marginals import Marginals
 from ssep.types import Aux, Latents, Scalar
 
 
@@ -28,3 +32,24 @@ class HeteroscedasticGaussian(Likelihood):
     def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
         """E[y|f] and Var[y|f]."""
         return f[0], jax.nn.softplus(f[1] - 0.5) ** 2
+
+    def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
+        """Draw one y given the latents."""
+        return f[0] + jax.nn.softplus(f[1] - 0.5) * jax.random.normal(key, (), f.dtype)
+
+    def cdf(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The probability of an observation up to y given the latents."""
+        return ndtr((y - f[0]) * jnp.exp(-links.softplus.log(f[1] - 0.5)))
+
+    def predictive_cdf(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
+        """Cubature over the noise only: given f2 the observation is Gaussian."""
+        mean, cov = marginal.mean, marginal.cov
+        points = cubature.points(Marginals(mean[1:], cov[1:, 1:]))
+        slope = cov[0, 1] / cov[1, 1]
+
+        def given_noise(noise: Latents) -> Scalar:
+            centre = mean[0] + slope * (noise[0] - mean[1])
+            spread = cov[0, 0] - slope * cov[0, 1] + jax.nn.softplus(noise[0] - 0.5) ** 2
+            return ndtr((y - centre) / jnp.sqrt(spread))
+
+        return points.expect(points.evaluate(given_noise))

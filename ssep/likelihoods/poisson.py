@@ -6,7 +6,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln
+from jax.scipy.special import gammaincc, gammaln
+from jaxtyping import PRNGKeyArray
 
 from ssep import links
 from ssep.checks import first_offender, require
@@ -16,6 +17,8 @@ from ssep.links import Link
 from ssep.marginals import Marginals
 from ssep.types import Aux, Latents, Scalar
 
+_LARGE_RATE = 1e8
+
 
 class Poisson(Likelihood):
     """y ~ Poisson(exposure link(f)).
@@ -24,6 +27,7 @@ class Poisson(Likelihood):
     """
 
     num_latents: ClassVar[int | None] = 1
+    discrete: ClassVar[bool] = True
     link: Link = eqx.field(default=links.exp)
 
     def __check_init__(self) -> None:
@@ -52,6 +56,27 @@ class Poisson(Likelihood):
             return super().expected_log_prob(y, marginal, aux, cubature)
         mean, variance, exposure = marginal.mean[0], marginal.cov[0, 0], _exposure(aux)
         return y * (mean + jnp.log(exposure)) - exposure * jnp.exp(mean + variance / 2) - gammaln(y + 1)
+
+    def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
+        """Draw one y given the latents."""
+        rate = _exposure(aux) * self.link(f[0])
+        # Large rates come from the normal limit: the sampler's integers would overflow.
+        limit = jnp.maximum(jnp.round(rate + jnp.sqrt(rate) * jax.random.normal(key, (), f.dtype)), 0)
+        count = jax.random.poisson(key, jnp.minimum(rate, _LARGE_RATE), dtype=jnp.int32).astype(f.dtype)
+        return jnp.where(rate < _LARGE_RATE, count, limit)
+
+    def cdf(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The probability of an observation up to y given the latents."""
+        rate = _exposure(aux) * self.link(f[0])
+        return jnp.where(y < 0, 0, gammaincc(jnp.maximum(jnp.floor(y), 0) + 1, rate))
+
+    def predictive_moments(self, marginal: Marginals, aux: Aux, cubature: Cubature) -> tuple[Scalar, Scalar]:
+        """Closed form for the exponential link; cubature for others."""
+        if not isinstance(self.link, links.Exp):
+            return super().predictive_moments(marginal, aux, cubature)
+        variance = marginal.cov[0, 0]
+        mean = _exposure(aux) * jnp.exp(marginal.mean[0] + variance / 2)
+        return mean, mean + mean**2 * jnp.expm1(variance)
 
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Counts are non-negative integers, exposures positive."""

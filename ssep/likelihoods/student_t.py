@@ -3,9 +3,11 @@
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln
+from jax.scipy.special import betainc, gammaln
+from jaxtyping import PRNGKeyArray
 
 from ssep.checks import as_float, is_concrete, require
 from ssep.constraints import POSITIVE
@@ -33,6 +35,16 @@ class StudentT(Likelihood):
     def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
         """E[y|f] and Var[y|f], which exists for df > 2 only."""
         return f[0], self.scale**2 * self.df / (self.df - 2)
+
+    def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
+        """Draw one y given the latents."""
+        return f[0] + self.scale * jax.random.t(key, self.df, (), f.dtype)
+
+    def cdf(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The probability of an observation up to y given the latents."""
+        residual = (y - f[0]) / self.scale
+        tail = betainc(self.df / 2, 0.5, self.df / (self.df + residual**2)) / 2
+        return jnp.where(residual > 0, 1 - tail, tail)
 
     def check_moments(self) -> None:
         """The variance exists for df > 2 only."""

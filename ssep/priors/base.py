@@ -5,7 +5,18 @@ import abc
 import equinox as eqx
 
 from ssep.data import Data
+from ssep.kernels.base import Kernel
 from ssep.statespace import Belief, StateSpace
+from ssep.types import State
+
+
+class Part(eqx.Module):
+    """One term of the sum that a latent is."""
+
+    latent: int = eqx.field(static=True)
+    kernel: Kernel
+    observation: State
+    """Takes the term out of the state."""
 
 
 class Prior(eqx.Module):
@@ -22,3 +33,7 @@ class Prior(eqx.Module):
 
         Begins with what is known of the state at an earlier time, or with the prior.
         """
+
+    @abc.abstractmethod
+    def parts(self) -> tuple[Part, ...]:
+        """The terms of each latent, in order; their means are zero."""

@@ -12,9 +12,10 @@ from jaxtyping import Array, Float
 
 from ssep.checks import as_float, is_concrete, require
 from ssep.data import Data
+from ssep.kernels.algebra import Sum
 from ssep.kernels.base import Kernel
 from ssep.linalg import symmetrise
-from ssep.priors.base import Prior
+from ssep.priors.base import Part, Prior
 from ssep.statespace import Belief, StateSpace
 from ssep.types import Scalar, ScalarLike, StateMatrix
 
@@ -118,6 +119,19 @@ class SDEPrior(Prior):
             observation=block_diag(*[kernel.observation() for kernel in kernels]),
             offset=self._offset(data.t),
             per_step=data.per_step,
+        )
+
+    def parts(self) -> tuple[Part, ...]:
+        """The terms of each kernel that is a sum, or the kernel itself."""
+        terms = [
+            (latent, term)
+            for latent, kernel in enumerate(self.kernels)
+            for term in (kernel.parts if isinstance(kernel, Sum) else (kernel,))
+        ]
+        ends = np.cumsum([term.state_dim for _, term in terms])
+        return tuple(
+            Part(latent, term, jnp.zeros(ends[-1]).at[end - term.state_dim : end].set(term.observation()))
+            for (latent, term), end in zip(terms, ends, strict=True)
         )
 
     def _offset(self, t: Float[Array, " time"]) -> Float[Array, "time latent"]:

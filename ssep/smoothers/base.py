@@ -43,3 +43,10 @@ class Smoother(eqx.Module):
     @abc.abstractmethod
     def smooth(self, filtered: Filtered) -> Marginals:
         """The backward pass: marginals of f at each step given all sites."""
+
+    @abc.abstractmethod
+    def mean(self, filtered: Filtered, sites: SiteState) -> Float[Array, "time latent"]:
+        """Posterior means under sites, one per step, that differ from the filtered ones in their linear parts only.
+
+        Covariances do not depend on those, so that only vectors travel.
+        """

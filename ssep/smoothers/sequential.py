@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from ssep.conditioning import condition
 from ssep.linalg import matmul, symmetrise
@@ -64,3 +65,30 @@ class Sequential(Smoother):
         zero = (jnp.zeros_like(mean), jnp.zeros_like(cov))
         _, (moved, shrunk) = jax.lax.scan(backward, zero, inputs, reverse=True)
         return Marginals(filtered.predicted.mean + moved, filtered.predicted.cov - symmetrise(shrunk))
+
+    def mean(self, filtered: Filtered, sites: SiteState) -> Float[Array, "time latent"]:
+        """Posterior means under other linear parts; sites are per step."""
+        state_space = filtered.state_space
+        cov, shrink, cross = filtered.predicted.cov, filtered.conditioned.shrink, filtered.cross
+
+        def forward(state, inputs):
+            gap, offset, linear, precision, cov, shrink, cross = inputs
+            state = state_space.carry(gap, state)
+            predicted = state_space.read(state) + offset
+            slope = linear - jnp.sum(precision * predicted, -1)
+            # inv(I + Lam V) = I - Gam V.
+            shift = slope - jnp.sum(shrink * jnp.sum(cov * slope, -1), -1)
+            return state + matmul(cross, shift[:, None])[:, 0], (predicted, shift)
+
+        def backward(vector, inputs):
+            gap, shift, shrink, cross = inputs
+            seen = matmul(cross.T, vector[:, None])[:, 0]
+            vector = vector + state_space.lift((shift - jnp.sum(shrink * seen, -1))[:, None])[:, 0]
+            return state_space.carry_back(gap, vector), matmul(cross.T, vector[:, None])[:, 0]
+
+        start, _ = state_space.start()
+        gap, offset = state_space.gap_index, state_space.offset
+        inputs = (gap, offset, sites.linear, sites.precision, cov, shrink, cross)
+        _, (predicted, shift) = jax.lax.scan(forward, start, inputs)
+        _, moved = jax.lax.scan(backward, jnp.zeros_like(start), (gap, shift, shrink, cross), reverse=True)
+        return predicted + moved

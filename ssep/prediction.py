@@ -1,0 +1,198 @@
+"""Latents and observations at new times."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ssep.checks import as_float, in_unit_interval, is_concrete, require
+from ssep.cubature import Dense, finest_gauss_hermite
+from ssep.data import Observations
+from ssep.likelihoods.base import Likelihood
+from ssep.marginals import Marginals
+from ssep.quantiles import quantile_of
+from ssep.sites import SiteState
+from ssep.smoothers.base import Smoother
+from ssep.smoothers.sequential import Sequential
+from ssep.solution import Fit, Solution, as_solution
+from ssep.timeline import merge
+from ssep.types import Aux, Scalar
+
+
+class Prediction(eqx.Module):
+    """The predictive distribution at new times, of the latents f and of observations y.
+
+    Attributes:
+        t: The new times.
+        f_mean: Means of the latents.
+        f_cov: Covariances of the latents of one time.
+        f_joint_cov: Covariances of the latents of all pairs of times, if they were asked for.
+        likelihood: The likelihood of an observation there.
+        aux: The extras of an observation there.
+    """
+
+    t: Float[Array, " new"]
+    f_mean: Float[Array, "new latent"]
+    f_cov: Float[Array, "new latent latent"]
+    f_joint_cov: Float[Array, "new latent new latent"] | None
+    likelihood: Likelihood
+    aux: Aux
+    _aux_missing: bool = eqx.field(static=True)
+
+    @property
+    def f_var(self) -> Float[Array, "new latent"]:
+        """Variances of the latents."""
+        return jnp.diagonal(self.f_cov, axis1=-2, axis2=-1)
+
+    @property
+    def y_mean(self) -> Float[Array, " new"]:
+        """Means of observations."""
+        return _moments(self._for_observations())[0]
+
+    @property
+    def y_var(self) -> Float[Array, " new"]:
+        """Variances of observations."""
+        return _moments(self._for_observations())[1]
+
+    def log_prob(self, y: Any) -> Float[Array, " new"]:
+        """Log predictive density (or mass) of an observation at each time; NaN in y is missing and gives NaN."""
+        values = as_float(y)
+        require(
+            values.shape == self.t.shape,
+            "Prediction.log_prob(y)",
+            f"must have one value per time, shape {self.t.shape}",
+            f"shape {values.shape}",
+            "Predict at the times of y first.",
+        )
+        if is_concrete(values, self.aux):
+            seen = ~np.isnan(np.asarray(values))
+            extras = jax.tree.map(lambda extra: np.asarray(extra)[seen], self.aux)
+            self.likelihood.check_observations(np.asarray(values)[seen], extras)
+        return _log_prob(self._for_observations(), values)
+
+    def quantile(self, q: Any) -> Float[Array, "*q new"]:
+        """Quantiles of observations: the smallest y up to which at least the fraction q lies."""
+        levels = as_float(q)
+        inside = in_unit_interval(levels) and (not is_concrete(levels) or bool(np.all(np.asarray(levels) < 1)))
+        require(inside, "Prediction.quantile(q)", "must lie between 0 and 1", q, "0.5 is the median.")
+        return _quantile(self._for_observations(), levels)
+
+    def _for_observations(self) -> "Prediction":
+        require(
+            not self._aux_missing,
+            "predict(aux)",
+            "must be given to predict observations, because the data came with it",
+            "None",
+            "Give `aux=` at the new times, for example the exposure; the latents need none.",
+        )
+        return self
+
+    @property
+    def _marginals(self) -> Marginals:
+        return Marginals(self.f_mean, self.f_cov)
+
+
+def predict(
+    solution: Solution | Fit,
+    t_new: Any,
+    *,
+    aux: Aux = None,
+    joint: bool = False,
+    smoother: Smoother = Sequential(),
+) -> Prediction:
+    """The predictive distribution at new times: between, before or after the data, in any order.
+
+    A second call with as many new times compiles nothing.
+
+    Args:
+        solution: What `infer` or `fit` returned.
+        t_new: Times, shape (m,).
+        aux: Extras of the observations to predict, as in `Data(aux=...)`: arrays that begin with the shape of `t_new`.
+        joint: Whether to compute covariances between all pairs of times as well; work and memory grow with m squared.
+        smoother: How the filter and the smoother are run.
+    """
+    solved = as_solution("predict", solution)
+    line = merge("predict", solved, t_new)
+    extras = check_aux("predict", aux, line.places.shape)
+    marginals, joint_cov = _predict(solved.prior, line, solved.start, smoother, joint)
+    return Prediction(
+        t=as_float(t_new),
+        f_mean=marginals.mean,
+        f_cov=marginals.cov,
+        f_joint_cov=joint_cov,
+        likelihood=solved.likelihood,
+        aux=extras,
+        _aux_missing=aux is None and bool(jax.tree.leaves(solved.data.aux)),
+    )
+
+
+def check_aux(call: str, aux: Aux, shape: tuple[int, ...]) -> Aux:
+    """Extras as arrays of floats, one entry per new time."""
+    for leaf in jax.tree.leaves(aux):
+        require(
+            np.shape(leaf)[: len(shape)] == shape,
+            f"{call}(aux)",
+            f"must begin with the shape of t_new, {shape}",
+            f"shape {np.shape(leaf)}",
+            "Give one entry per new time (`np.broadcast_to` helps).",
+        )
+    return jax.tree.map(as_float, aux)
+
+
+@eqx.filter_jit
+def _predict(prior, line, start, smoother, joint):
+    filtered = smoother.filter(prior.discretise(line.data, start), line.sites)
+    posterior = smoother.smooth(filtered)
+    marginals = Marginals(posterior.mean[line.places], posterior.cov[line.places])
+    if not joint:
+        return marginals, None
+
+    # The posterior mean is linear in the sites' linear part, and its derivative there is the covariance.
+    def means(linear):
+        moved = line.sites.linear.at[line.places].add(linear)
+        return smoother.mean(filtered, SiteState(moved, line.sites.precision))[line.places]
+
+    return marginals, jax.jacfwd(means)(jnp.zeros_like(marginals.mean))
+
+
+def _per_time(prediction: Prediction, function, *args):
+    return jax.vmap(function)(prediction._marginals, prediction.aux, *args)
+
+
+@eqx.filter_jit
+def _moments(prediction: Prediction) -> tuple[Array, Array]:
+    cubature = finest_gauss_hermite(prediction.f_mean.shape[-1])
+    return _per_time(prediction, lambda f, aux: prediction.likelihood.predictive_moments(f, aux, cubature))
+
+
+@eqx.filter_jit
+def _log_prob(prediction: Prediction, y: Array) -> Array:
+    seen = ~jnp.isnan(y)
+    observations = Observations(jnp.where(seen, y, 0), seen, prediction.aux)
+    return log_predictive(prediction.likelihood, observations, prediction._marginals)
+
+
+def log_predictive(lik: Likelihood, observations: Observations, marginals: Marginals) -> Float[Array, "*obs"]:
+    """The log of E[p(y|f)] for every observation; NaN where one is missing."""
+    cubature = finest_gauss_hermite(marginals.mean.shape[-1])
+
+    def log_density(y: Scalar, aux: Aux, marginal: Marginals) -> Scalar:
+        return lik.tilted(y, marginal, 1.0, aux, cubature).log_normaliser
+
+    return jnp.where(observations.mask, observations.map(log_density, marginals), jnp.nan)
+
+
+@eqx.filter_jit
+def _quantile(prediction: Prediction, q: Array) -> Array:
+    lik = prediction.likelihood
+
+    def one(level: Scalar) -> Array:
+        def at_time(marginal: Marginals, aux: Aux) -> Scalar:
+            return quantile_of(lambda y: lik.predictive_cdf(y, marginal, aux, Dense()), level, lik.discrete)
+
+        return _per_time(prediction, at_time)
+
+    return jax.vmap(one)(q.ravel()).reshape(*q.shape, -1)

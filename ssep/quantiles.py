@@ -1,0 +1,36 @@
+"""Quantiles from a distribution function."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from ssep.types import Scalar
+
+
+def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool) -> Scalar:
+    """The smallest y with cdf(y) >= level: bracket it by doubling, then bisect; integers for discrete distributions."""
+    one = jnp.ones_like(level)
+    largest = jnp.finfo(one.dtype).max / 8
+    high = jax.lax.while_loop(lambda y: (cdf(y) < level) & (y < largest), lambda y: 4 * y, one)
+    low = jax.lax.while_loop(lambda y: (cdf(y) >= level) & (y > -largest), lambda y: 4 * y, -one)
+    relative = 4 * float(jnp.finfo(one.dtype).eps)
+
+    def wide(bracket):
+        low, high = bracket
+        width = 0.25 if discrete else relative * jnp.maximum(jnp.abs(low), jnp.abs(high))
+        return high - low > jnp.maximum(width, float(jnp.finfo(one.dtype).tiny))
+
+    def halve(bracket):
+        low, high = bracket
+        middle = low + (high - low) / 2
+        below = cdf(middle) < level
+        return jnp.where(below, middle, low), jnp.where(below, high, middle)
+
+    # A bracket of neighbouring floats cannot shrink: count as well.
+    def body(state):
+        bracket, count = state
+        return halve(bracket), count + 1
+
+    (low, high), _ = jax.lax.while_loop(lambda state: wide(state[0]) & (state[1] < 200), body, ((low, high), 0))
+    return jnp.floor(high) if discrete else high

@@ -1,0 +1,99 @@
+"""How sweeps and steps of an optimiser take turns."""
+
+import abc
+
+import equinox as eqx
+
+from ssep.checks import require
+from ssep.data import Data
+from ssep.energies import Energy
+from ssep.inference import infer, stop_gradient
+from ssep.iteration import Problem, iterate
+from ssep.likelihoods.base import Likelihood
+from ssep.priors.base import Prior
+from ssep.rules.base import Rule
+from ssep.sites import SiteState
+from ssep.smoothers.base import Smoother
+from ssep.steps import StepControl
+from ssep.types import Scalar
+
+
+class Setting(eqx.Module):
+    """What stays the same during learning."""
+
+    rule: Rule
+    data: Data
+    smoother: Smoother
+    step: StepControl
+    objective: Energy
+
+
+class Guess(eqx.Module):
+    """Where the next sweeps begin."""
+
+    sites: SiteState
+    damping: Scalar
+
+
+class Schedule(eqx.Module):
+    """What happens to the sites between two steps of the optimiser, and which gradient it sees."""
+
+    @abc.abstractmethod
+    def energy(self, setting: Setting, prior: Prior, lik: Likelihood, guess: Guess) -> tuple[Scalar, Guess]:
+        """The energy to differentiate, and the sites at which it was taken."""
+
+
+class Interleave(Schedule):
+    """A few sweeps, then a gradient with the sites held fixed: sites and hyperparameters converge together.
+
+    The paper's way. At the end the gradient is exact for energies that are stationary in the sites (`PowerEPEnergy`
+    with `PowerEP`, `FreeEnergy` with `CVI`); for others it leaves out how the sites follow the hyperparameters.
+
+    Attributes:
+        sweeps: The number of sweeps per step.
+    """
+
+    sweeps: int = eqx.field(default=1, static=True)
+
+    def __check_init__(self) -> None:
+        """Check the number of sweeps."""
+        whole = isinstance(self.sweeps, int) and self.sweeps > 0
+        require(whole, "Interleave(sweeps)", "must be a positive integer", self.sweeps, "1 is the paper's choice.")
+
+    def energy(self, setting: Setting, prior: Prior, lik: Likelihood, guess: Guess) -> tuple[Scalar, Guess]:
+        """The energy at the new sites."""
+        problem = Problem(prior.discretise(setting.data), lik, setting.rule, setting.data, setting.smoother)
+        frozen, step = stop_gradient(problem), stop_gradient(setting.step)
+        done = iterate(frozen, guess.sites, step, 0.0, self.sweeps, damping=guess.damping)
+        filtered, posterior = problem.solve(done.sites)
+        energy = setting.objective(lik, setting.rule, setting.data, done.sites, filtered, posterior)
+        return energy, Guess(done.sites, done.damping)
+
+
+class Converge(Schedule):
+    """Sweeps until nothing changes, then the exact gradient of the converged energy by implicit differentiation.
+
+    Attributes:
+        tol: As for `infer`.
+        max_sweeps: As for `infer`.
+    """
+
+    tol: float = 1e-4
+    max_sweeps: int = eqx.field(default=500, static=True)
+
+    def energy(self, setting: Setting, prior: Prior, lik: Likelihood, guess: Guess) -> tuple[Scalar, Guess]:
+        """The energy at the fixed point."""
+        solution = infer(
+            prior,
+            lik,
+            setting.rule,
+            setting.data,
+            sites=guess.sites,
+            smoother=setting.smoother,
+            step=setting.step,
+            objective=setting.objective,
+            tol=self.tol,
+            max_sweeps=self.max_sweeps,
+            throw=False,
+        )
+        return solution.energy, Guess(stop_gradient(solution.sites), guess.damping)
