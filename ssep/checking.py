@@ -86,7 +86,7 @@ class Importance(eqx.Module):
         log_weights: Unnormalised log weights, likelihood over sites, one per path.
         log_evidence: The corrected log marginal likelihood; exp of it is unbiased.
         effective_sample_size: How many independent exact draws the paths are worth.
-        pareto_k: The tail index of the weights (below 0.7 is good); None unless ArviZ is installed.
+        pareto_k: The tail index of the weights (below 0.7 is good); None unless ArviZ (`arviz-stats`) is installed.
     """
 
     paths: Float[Array, "sample time latent"]
@@ -158,5 +158,7 @@ def _pareto_k(log_weights: np.ndarray) -> float | None:
         from arviz_stats.base.array import array_stats
     except ImportError:
         return None
+    if np.ptp(log_weights) < 1e-6:
+        return -np.inf  # equal weights have no tail
     # ArviZ takes log likelihoods of observations to leave out: the weights with the opposite sign.
     return float(array_stats.psislw(-log_weights)[1])

@@ -74,7 +74,16 @@ class Data(eqx.Module):
     def with_gaps(self, count: int) -> "Data":
         """The last gap repeated up to a number of gaps: shapes, and what is compiled, then depend on sizes only."""
         missing = max(0, min(self.t.shape[0], count) - self.gaps.shape[0])
-        return eqx.tree_at(lambda data: data.gaps, self, jnp.pad(self.gaps, (0, missing), mode="edge"))
+        # In NumPy where possible: nothing to compile for each number of gaps.
+        padded = np.pad(self.gaps, (0, missing), mode="edge") if is_concrete(self.gaps) else self.gaps
+        return eqx.tree_at(lambda data: data.gaps, self, jnp.asarray(padded))
+
+    def restricted(self, keep: Bool[Array, "time *obs"]) -> "Data":
+        """The same data with further observations missing; what they held, which may be unusable, is gone."""
+        mask = self.mask & keep
+        fields = (mask, _fill(self.y, mask), jax.tree.map(lambda extra: _fill(extra, mask), self.aux))
+        where = lambda data: (data.mask, data.y, data.aux)  # noqa: E731
+        return eqx.tree_at(where, self, fields, is_leaf=lambda leaf: leaf is None)
 
     def last(self, count: int) -> "Data":
         """The last steps only."""

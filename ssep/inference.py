@@ -141,13 +141,8 @@ def _infer(prior, lik, rule, data, sites, start, smoother, step, objective, tol,
 
 
 def _refreshed(model, sites: SiteState) -> SiteState:
-    """One full sweep, with what could not be refreshed held as it is."""
     problem, step, (found, usable) = model
-    aimed = step.aim(problem.refresh(sites, problem.solve(sites)[1]))
-    return SiteState(
-        jnp.where(usable[..., None], aimed.linear, found.linear),
-        jnp.where(usable[..., None, None], aimed.precision, found.precision),
-    )
+    return problem.refreshed(step, found, usable, sites)
 
 
 def stop_gradient(tree):

@@ -32,15 +32,28 @@ class Problem(eqx.Module):
         filtered = self.smoother.filter(self.state_space, sites)
         return filtered, self.state_space.spread(self.smoother.smooth(filtered))
 
-    def fit(self, posterior: Marginals) -> Scalar:
-        """The mean log density of the observations at the posterior means."""
+    def refreshed(
+        self, step: StepControl, found: SiteState, usable: Bool[Array, "*obs"], sites: SiteState
+    ) -> SiteState:
+        """Where one full sweep takes the sites, to differentiate; what could not be refreshed is held as found."""
+        data = self.data.restricted(usable)
+        problem = Problem(self.state_space, self.likelihood, self.rule, data, self.smoother)
+        aimed = step.aim(problem.refresh(sites, problem.solve(sites)[1]))
+        return SiteState(
+            jnp.where(usable[..., None], aimed.linear, found.linear),
+            jnp.where(usable[..., None, None], aimed.precision, found.precision),
+        )
+
+    def fit(self, posterior: Marginals, usable: Bool[Array, "*obs"]) -> Scalar:
+        """The mean log density of the usable observations at the posterior means."""
 
         def log_prob(y: Scalar, aux: Aux, latents: Latents) -> Scalar:
             return as_scalar(self.likelihood, self.likelihood.log_prob(y, latents, aux))
 
         observations = self.data.observations
-        total = jnp.sum(observations.map(log_prob, posterior.mean))
-        return total / jnp.maximum(jnp.sum(observations.mask), 1)
+        counted = observations.mask & usable
+        total = jnp.sum(jnp.where(counted, observations.map(log_prob, posterior.mean), 0))
+        return total / jnp.maximum(jnp.sum(counted), 1)
 
     def refresh(self, sites: SiteState, posterior: Marginals) -> Refresh:
         """The targets of the sites."""
@@ -85,8 +98,9 @@ def iterate(
         filtered, posterior = problem.solve(sites)
         proper = jnp.isfinite(filtered.log_normaliser) & is_proper(posterior).all()
         wanted = problem.refresh(sites, posterior)
+        fit = problem.fit(posterior, wanted.usable)
         never = jnp.full((), jnp.inf, dtype)
-        return Progress(sites, posterior, wanted, proper, problem.fit(posterior), damping, never, num_sweeps)
+        return Progress(sites, posterior, wanted, proper, fit, damping, never, num_sweeps)
 
     def advance(old: Progress) -> Progress:
         new = evaluate(step.move(old.sites, old.wanted, old.damping), old.damping, old.num_sweeps + 1)
@@ -104,12 +118,15 @@ def iterate(
 
     first = jnp.asarray(step.first_damping if damping is None else damping, dtype)
     none = jnp.zeros((), int)
-    begin = evaluate(sites, first, none)
     if cold:
-        blank = evaluate(jax.tree.map(jnp.zeros_like, sites), first, none)
-        nearer = _length(begin, step) <= _length(blank, step)
-        better = begin.proper & nearer & (begin.fit >= blank.fit)
-        begin = jax.tree.map(lambda a, b: jnp.where(better, a, b), begin, blank)
+        # Both starts in one batch: compiled once.
+        both = jax.tree.map(lambda leaf: jnp.stack([leaf, jnp.zeros_like(leaf)]), sites)
+        begun = jax.vmap(lambda start: evaluate(start, first, none))(both)
+        length = jax.vmap(lambda progress: _length(progress, step))(begun)
+        better = begun.proper[0] & (length[0] <= length[1]) & (begun.fit[0] >= begun.fit[1])
+        begin = jax.tree.map(lambda leaf: jnp.where(better, leaf[0], leaf[1]), begun)
+    else:
+        begin = evaluate(sites, first, none)
     return jax.lax.while_loop(
         lambda progress: (progress.num_sweeps < max_sweeps) & (progress.change > tol) & progress.proper, advance, begin
     )
@@ -138,7 +155,9 @@ def _compare(old: Progress, new: Progress, step: StepControl) -> Trial:
         before=_inner(before, before, old.posterior),
         after=_inner(after, after, old.posterior),
         product=_inner(before, after, old.posterior),
+        fit=old.fit,
         gain=new.fit - old.fit,
+        lost=jnp.sum(old.wanted.usable & ~new.wanted.usable),
     )
 
 

@@ -180,7 +180,7 @@ def log_predictive(lik: Likelihood, observations: Observations, marginals: Margi
     cubature = finest_gauss_hermite(marginals.mean.shape[-1])
 
     def log_density(y: Scalar, aux: Aux, marginal: Marginals) -> Scalar:
-        return lik.tilted(y, marginal, 1.0, aux, cubature).log_normaliser
+        return lik.predictive_log_prob(y, marginal, aux, cubature)
 
     return jnp.where(observations.mask, observations.map(log_density, marginals), jnp.nan)
 

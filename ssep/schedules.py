@@ -3,6 +3,7 @@
 import abc
 
 import equinox as eqx
+import jax
 
 from ssep.checks import require
 from ssep.data import Data
@@ -44,16 +45,19 @@ class Schedule(eqx.Module):
 
 
 class Interleave(Schedule):
-    """A few sweeps, then a gradient with the sites held fixed: sites and hyperparameters converge together.
+    """A few sweeps for each step of the optimiser: sites and hyperparameters converge together.
 
-    The paper's way. At the end the gradient is exact for energies that are stationary in the sites (`PowerEPEnergy`
-    with `PowerEP`, `FreeEnergy` with `CVI`); for others it leaves out how the sites follow the hyperparameters.
+    The gradient goes through the last sweep only. That is exact with a Gaussian likelihood, and at the end for energies
+    that are stationary in the sites (`PowerEPEnergy` with `PowerEP`, `FreeEnergy` with `CVI`); otherwise it leaves out
+    how the sites would follow in further sweeps.
 
     Attributes:
         sweeps: The number of sweeps per step.
+        frozen: Whether to hold the sites fixed in the gradient, as the paper does.
     """
 
     sweeps: int = eqx.field(default=1, static=True)
+    frozen: bool = eqx.field(default=False, static=True)
 
     def __check_init__(self) -> None:
         """Check the number of sweeps."""
@@ -63,10 +67,15 @@ class Interleave(Schedule):
     def energy(self, setting: Setting, prior: Prior, lik: Likelihood, guess: Guess) -> tuple[Scalar, Guess]:
         """The energy at the new sites."""
         problem = Problem(prior.discretise(setting.data), lik, setting.rule, setting.data, setting.smoother)
-        frozen, step = stop_gradient(problem), stop_gradient(setting.step)
-        done = iterate(frozen, guess.sites, step, 0.0, self.sweeps, damping=guess.damping)
-        filtered, posterior = problem.solve(done.sites)
-        energy = setting.objective(lik, setting.rule, setting.data, done.sites, filtered, posterior)
+        step = stop_gradient(setting.step)
+        done = iterate(stop_gradient(problem), guess.sites, step, 0.0, self.sweeps, damping=guess.damping)
+        sites = done.sites
+        if not self.frozen:
+            full = problem.refreshed(step, sites, done.wanted.usable, sites)
+            # The value of the sites, with the derivative of a sweep.
+            sites = jax.tree.map(lambda at, moved: at + moved - jax.lax.stop_gradient(moved), sites, full)
+        filtered, posterior = problem.solve(sites)
+        energy = setting.objective(lik, setting.rule, setting.data, sites, filtered, posterior)
         return energy, Guess(done.sites, done.damping)
 
 

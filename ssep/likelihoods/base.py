@@ -93,6 +93,10 @@ class Likelihood(eqx.Module):
         )
         return y
 
+    def predictive_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
+        """The log density of y with the latents integrated out; as `tilted` does it unless overridden."""
+        return self.tilted(y, marginal, 1.0, aux, cubature).log_normaliser
+
     def predictive_moments(self, marginal: Marginals, aux: Aux, cubature: Cubature) -> tuple[Scalar, Scalar]:
         """E[y] and Var[y] with the latents integrated out; by cubature unless overridden."""
         require_moments(self, "Prediction.y_mean and y_var")

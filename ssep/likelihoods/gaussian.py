@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtr
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from ssep.checks import as_float
 from ssep.constraints import POSITIVE
@@ -19,7 +19,7 @@ from ssep.types import Aux, Latents, Scalar, ScalarLike
 LOG_TWO_PI = math.log(2 * math.pi)
 
 
-def log_normal(y: Scalar, mean: Scalar, variance: Scalar) -> Scalar:
+def log_normal(y: Scalar, mean: Float[Array, "*n"], variance: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """The log density of a normal distribution."""
     return -(LOG_TWO_PI + jnp.log(variance) + (y - mean) ** 2 / variance) / 2
 

@@ -4,13 +4,13 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import ndtr
-from jaxtyping import PRNGKeyArray
+from jax.scipy.special import logsumexp, ndtr
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from ssep import links
-from ssep.cubature import Cubature
+from ssep.cubature import Cubature, Dense, Points
 from ssep.likelihoods.base import Likelihood
-from ssep.likelihoods.gaussian import LOG_TWO_PI
+from ssep.likelihoods.gaussian import LOG_TWO_PI, log_normal
 from ssep.marginals import Marginals
 from ssep.types import Aux, Latents, Scalar
 
@@ -41,15 +41,23 @@ class HeteroscedasticGaussian(Likelihood):
         """The probability of an observation up to y given the latents."""
         return ndtr((y - f[0]) * jnp.exp(-links.softplus.log(f[1] - 0.5)))
 
+    def predictive_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
+        """Cubature over the noise only: given f2 the observation is Gaussian."""
+        points, mean, variance = _given_noise(marginal, Dense())
+        return logsumexp(log_normal(y, mean, variance), b=points.weights)
+
     def predictive_cdf(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
         """Cubature over the noise only: given f2 the observation is Gaussian."""
-        mean, cov = marginal.mean, marginal.cov
-        points = cubature.points(Marginals(mean[1:], cov[1:, 1:]))
-        slope = cov[0, 1] / cov[1, 1]
+        points, mean, variance = _given_noise(marginal, cubature)
+        return points.expect(ndtr((y - mean) / jnp.sqrt(variance)))
 
-        def given_noise(noise: Latents) -> Scalar:
-            centre = mean[0] + slope * (noise[0] - mean[1])
-            spread = cov[0, 0] - slope * cov[0, 1] + jax.nn.softplus(noise[0] - 0.5) ** 2
-            return ndtr((y - centre) / jnp.sqrt(spread))
 
-        return points.expect(points.evaluate(given_noise))
+def _given_noise(
+    marginal: Marginals, cubature: Cubature
+) -> tuple[Points, Float[Array, " points"], Float[Array, " points"]]:
+    """Nodes for f2, and the mean and variance of an observation given each."""
+    mean, cov = marginal.mean, marginal.cov
+    points = cubature.points(Marginals(mean[1:], cov[1:, 1:]))
+    noise, slope = points.f[:, 0], cov[0, 1] / cov[1, 1]
+    left = cov[0, 0] - slope * cov[0, 1]
+    return points, mean[0] + slope * (noise - mean[1]), left + jax.nn.softplus(noise - 0.5) ** 2

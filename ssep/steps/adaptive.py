@@ -8,14 +8,25 @@ from ssep.steps.base import StepControl, Trial
 from ssep.steps.definiteness import ClipEigenvalues, Definiteness
 from ssep.types import Scalar, ScalarLike
 
+# Limits of a step that is kept: the residual at most doubles, the misfit grows by half, and no observation is lost
+# unless even careful steps lose it.
+_GROWTH = 2.0
+_LOSS = 0.5
+_CAREFUL = 0.02
+# How fast the damping follows Aitken's, and how far it falls after a step that is taken back.
+_SHRINK = 0.5
+_RECOVER = 2.0
+_BACK_OFF = 0.25
+_SMALLEST = 1e-8
+
 
 class AdaptiveStep(StepControl):
     """Start bold, back off when a step fails, recover when steps succeed.
 
-    A step that makes the posterior improper, or the residual (the distance from the sites to their targets) much
-    longer, is taken back and tried again with a fraction of its damping. After every other step the damping is set by
-    Aitken's relaxation (Irons and Tuck, 1969): successive residuals that point in opposite directions say that the
-    sites overshoot, and by how much.
+    A step is taken back, and tried again with a fraction of its damping, if it makes the posterior or a cavity
+    improper, the residual (the distance from the sites to their targets) much longer, or the observations much less
+    likely. After every other step the damping is set by Aitken's relaxation (Irons and Tuck, 1969): successive
+    residuals that point in opposite directions say that the sites overshoot, and by how much.
 
     Attributes:
         first: The damping of the first step.
@@ -36,8 +47,9 @@ class AdaptiveStep(StepControl):
         return self.first
 
     def judge(self, damping: Scalar, trial: Trial) -> tuple[Bool[Array, ""], Scalar]:
-        """Keep a step unless the residual more than doubles; set the damping by Aitken's relaxation."""
-        keep = trial.proper & (trial.after <= _GROWTH**2 * trial.before) & (trial.gain >= -_LOSS)
+        """Keep a step within the limits; set the damping by Aitken's relaxation."""
+        sound = trial.proper & ((trial.lost == 0) | (damping < _CAREFUL))
+        keep = sound & (trial.after <= _GROWTH**2 * trial.before) & (trial.gain >= -_LOSS * (1 + jnp.abs(trial.fit)))
         # With r and r' the residuals before and after, the best damping along their line is rho r.(r - r')/|r - r'|^2.
         numerator = trial.before - trial.product
         denominator = trial.before - 2 * trial.product + trial.after
@@ -46,11 +58,3 @@ class AdaptiveStep(StepControl):
         relaxed = jnp.where(numerator > 0, relaxed, jnp.inf)
         bounded = jnp.clip(relaxed, _SHRINK * damping, _RECOVER * damping)
         return keep, jnp.clip(jnp.where(keep, bounded, _BACK_OFF * damping), _SMALLEST, 1.0)
-
-
-_GROWTH = 2.0
-_LOSS = 1.0
-_SHRINK = 0.5
-_RECOVER = 2.0
-_BACK_OFF = 0.25
-_SMALLEST = 1e-4

@@ -5,7 +5,7 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Int
 
 from ssep.checks import require
 from ssep.refresh import Refresh
@@ -28,8 +28,12 @@ class Trial(eqx.Module):
     """Squared length of the residual after it."""
     product: Scalar
     """Inner product of the two."""
+    fit: Scalar
+    """The mean log density of the observations at the posterior means before the step."""
     gain: Scalar
-    """By how much the mean log density of the observations at the posterior means rose."""
+    """By how much the step raised it."""
+    lost: Int[Array, ""]
+    """How many observations can no longer be refreshed: their cavities became improper, or their targets infinite."""
 
 
 class StepControl(eqx.Module):
