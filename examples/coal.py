@@ -5,18 +5,14 @@ Run with `make demo`. Prints the learned model and the rate by decade, and write
 
 import pathlib
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from matplotlib import pyplot as plt
 
 import ssep
 
 jax.config.update("jax_enable_x64", True)
-
-NUM_STEPS = 200
 
 
 def main(output: pathlib.Path = pathlib.Path("build/coal.png")) -> None:
@@ -25,38 +21,20 @@ def main(output: pathlib.Path = pathlib.Path("build/coal.png")) -> None:
     width = t[1] - t[0]
     # With the width of a bin as its exposure, exp(f) is a rate per year.
     data = ssep.Data(t, counts, aux=np.full(len(t), width))
-    lik = ssep.likelihoods.Poisson()
-    rule = ssep.PowerEP(alpha=0.5)
+    prior = ssep.SDEPrior(ssep.kernels.Matern52(variance=1.0, lengthscale=1.0), mean=np.log(counts.mean() / width))
+    fit = ssep.fit(
+        prior, ssep.likelihoods.Poisson(), ssep.PowerEP(alpha=0.5), data, objective=ssep.PowerEPEnergy(), num_steps=150
+    )
 
-    def build(log_hyper: jax.Array) -> ssep.SDEPrior:
-        variance, lengthscale = jnp.exp(log_hyper)
-        return ssep.SDEPrior(ssep.kernels.Matern52(variance, lengthscale), mean=np.log(counts.sum() / width / len(t)))
-
-    def energy(log_hyper: jax.Array, sites: ssep.SiteState | None) -> tuple[jax.Array, ssep.SiteState]:
-        _, sites, value = ssep.sweep(build(log_hyper), lik, sites, rule, data, objective=ssep.PowerEPEnergy())
-        return value, sites
-
-    # One sweep and one gradient step at a time, as in the paper: sites and hyperparameters converge together.
-    optimiser = optax.adam(0.1)
-    log_hyper = jnp.log(jnp.array([1.0, 1.0]))
-    state = optimiser.init(log_hyper)
-
-    @eqx.filter_jit
-    def step(log_hyper, state, sites):
-        (value, sites), gradient = eqx.filter_value_and_grad(energy, has_aux=True)(log_hyper, sites)
-        updates, state = optimiser.update(gradient, state)
-        return log_hyper + updates, state, sites, value
-
+    trace = fit.hyperparameters[0].kernels[0]
     print("   step     energy   variance   lengthscale (years)")
-    sites = None
-    for i in range(NUM_STEPS + 1):
-        variance, lengthscale = np.exp(log_hyper)
-        log_hyper, state, sites, value = step(log_hyper, state, sites)
-        if i % 40 == 0:
-            print(f"{i:7d} {value:10.4f} {variance:10.4f} {lengthscale:13.3f}")
+    for i in range(0, 150, 30):
+        print(f"{i:7d} {fit.energies[i]:10.4f} {trace.variance[i]:10.4f} {trace.lengthscale[i]:13.3f}")
+    kernel, energy = fit.prior.kernels[0], fit.solution.energy
+    print(f"   best {energy:10.4f} {kernel.variance:10.4f} {kernel.lengthscale:13.3f}")
 
-    posterior, sites, _ = ssep.sweep(build(log_hyper), lik, sites, rule, data)
-    mean, sd = posterior.mean[:, 0], jnp.sqrt(posterior.cov[:, 0, 0])
+    prediction = ssep.predict(fit, t)
+    mean, sd = prediction.f_mean[:, 0], jnp.sqrt(prediction.f_var[:, 0])
     # exp of a normal variable: quantiles are those of f, the mean is exp(mean + variance / 2).
     rate, low, high = jnp.exp(mean + sd**2 / 2), jnp.exp(mean - 1.96 * sd), jnp.exp(mean + 1.96 * sd)
 

@@ -12,15 +12,13 @@ from ssep.energies import Energy, FilterEnergy
 from ssep.first_pass import first_pass
 from ssep.fixed_point import attach_gradient
 from ssep.iteration import Problem, iterate
-from ssep.likelihoods.base import Likelihood
-from ssep.priors.base import Prior
 from ssep.refresh import is_proper
 from ssep.results import RESULTS
 from ssep.rules.base import Rule
 from ssep.sites import SiteState
 from ssep.smoothers.base import Smoother
 from ssep.smoothers.sequential import Sequential
-from ssep.solution import Solution
+from ssep.solution import LikelihoodT, PriorT, Solution
 from ssep.statespace import Belief
 from ssep.steps import AdaptiveStep, StepControl
 from ssep.sweep import drop_missing
@@ -28,8 +26,8 @@ from ssep.types import ScalarLike
 
 
 def infer(
-    prior: Prior,
-    lik: Likelihood,
+    prior: PriorT,
+    lik: LikelihoodT,
     rule: Rule,
     data: Data,
     *,
@@ -41,7 +39,7 @@ def infer(
     tol: ScalarLike = 1e-4,
     max_sweeps: int = 500,
     throw: bool = True,
-) -> Solution:
+) -> Solution[PriorT, LikelihoodT]:
     """Sweep until the posterior no longer changes.
 
     The gradient of the result with respect to everything in `prior` and `lik` is that of the fixed point itself, by

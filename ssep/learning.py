@@ -15,9 +15,7 @@ from ssep.compatibility import check_compatible, require_kind
 from ssep.data import Data
 from ssep.energies import Energy, FilterEnergy
 from ssep.inference import infer
-from ssep.likelihoods.base import Likelihood
 from ssep.parameters import Free, Model, Parameters, take_apart
-from ssep.priors.base import Prior
 from ssep.progress import progress_bar
 from ssep.results import RESULTS
 from ssep.rules.base import Rule
@@ -25,29 +23,29 @@ from ssep.schedules import Guess, Interleave, Schedule, Setting
 from ssep.sites import SiteState
 from ssep.smoothers.base import Smoother
 from ssep.smoothers.sequential import Sequential
-from ssep.solution import Fit, Solution
+from ssep.solution import Fit, LikelihoodT, PriorT, Solution
 from ssep.steps import AdaptiveStep, StepControl
 from ssep.types import Scalar
 
 
 def fit(
-    prior: Prior,
-    lik: Likelihood,
+    prior: PriorT,
+    lik: LikelihoodT,
     rule: Rule,
     data: Data,
     *,
     optimiser: optax.GradientTransformation = optax.adam(0.1),
     num_steps: int = 250,
     schedule: Schedule = Interleave(),
-    trainable: Callable[[Any, Any], Any] | None = None,
-    log_prior: Callable[[Any, Any], Any] | None = None,
+    trainable: Callable[[PriorT, LikelihoodT], Any] | None = None,
+    log_prior: Callable[[PriorT, LikelihoodT], Any] | None = None,
     sites: SiteState | None = None,
     smoother: Smoother = Sequential(),
     step: StepControl = AdaptiveStep(),
     objective: Energy = FilterEnergy(),
     progress: bool = False,
     callback: Callable[[int, float], Any] | None = None,
-) -> Fit:
+) -> Fit[PriorT, LikelihoodT]:
     """Minimise the energy over the hyperparameters; the best model seen is returned, also after Ctrl-C.
 
     Args:
@@ -153,7 +151,7 @@ class _Trace:
             **options,
         )
 
-    def finish(self, free: Free, guess: Guess) -> Fit:
+    def finish(self, free: Free, guess: Guess) -> Fit[Any, Any]:
         """Converge at the best and at the last hyperparameters, and keep the better."""
         candidates = [self.best_or_raise(), *([(free, guess)] if _finite(free, 0.0) else [])]
         solutions = [self.solve(candidate, at.sites) for candidate, at in candidates]

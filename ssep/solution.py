@@ -1,7 +1,9 @@
 """What inference returns."""
 
+from typing import Any, Generic, TypeVar
+
 import equinox as eqx
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, Int
 
 from ssep.checks import require
 from ssep.data import Data
@@ -14,8 +16,11 @@ from ssep.sites import SiteState
 from ssep.statespace import Belief
 from ssep.types import Scalar
 
+PriorT = TypeVar("PriorT", bound=Prior)
+LikelihoodT = TypeVar("LikelihoodT", bound=Likelihood)
 
-class Solution(eqx.Module):
+
+class Solution(eqx.Module, Generic[PriorT, LikelihoodT]):
     """A model with its data, and the posterior that inference found: everything that prediction needs.
 
     Attributes:
@@ -34,8 +39,8 @@ class Solution(eqx.Module):
         end: What the filter knows of the state at the time of the last observation.
     """
 
-    prior: Prior
-    likelihood: Likelihood
+    prior: PriorT
+    likelihood: LikelihoodT
     rule: Rule
     data: Data
     posterior: Marginals
@@ -49,7 +54,7 @@ class Solution(eqx.Module):
     end: Belief
 
 
-class Fit(eqx.Module):
+class Fit(eqx.Module, Generic[PriorT, LikelihoodT]):
     """A solution with learned hyperparameters, and how they were found.
 
     Attributes:
@@ -58,22 +63,22 @@ class Fit(eqx.Module):
         hyperparameters: The (prior, likelihood) at each step, every trained array with an axis for the steps in front.
     """
 
-    solution: Solution
+    solution: Solution[PriorT, LikelihoodT]
     energies: Float[Array, " steps"]
-    hyperparameters: PyTree
+    hyperparameters: tuple[PriorT, LikelihoodT]
 
     @property
-    def prior(self) -> Prior:
+    def prior(self) -> PriorT:
         """The learned prior."""
         return self.solution.prior
 
     @property
-    def likelihood(self) -> Likelihood:
+    def likelihood(self) -> LikelihoodT:
         """The learned likelihood."""
         return self.solution.likelihood
 
 
-def as_solution(call: str, value: object) -> Solution:
+def as_solution(call: str, value: object) -> Solution[Any, Any]:
     """The solution that a `Solution` or a `Fit` is or holds."""
     if isinstance(value, Fit):
         return value.solution

@@ -14,7 +14,7 @@ from ssep.checks import as_float
 from ssep.constraints import POSITIVE
 from ssep.kernels.base import Kernel, distance
 from ssep.kernels.special import lower_gamma
-from ssep.types import Scalar, ScalarLike, State, StateMatrix
+from ssep.types import Scalar, State, StateMatrix
 
 # exp(-1000) is zero in every precision, and powers of 1000 overflow in none.
 _LONGEST = 1000.0
@@ -27,12 +27,9 @@ class Matern(Kernel):
     is a function of rate * gap alone and every covariance is of the order of the variance.
     """
 
-    variance: Scalar = eqx.field(metadata=POSITIVE)
-    lengthscale: Scalar = eqx.field(metadata=POSITIVE)
-
-    def __init__(self, variance: ScalarLike = 1.0, lengthscale: ScalarLike = 1.0):
-        self.variance = as_float(variance)
-        self.lengthscale = as_float(lengthscale)
+    # Converters, not a constructor: type checkers would not see that the subclasses inherit one.
+    variance: Scalar = eqx.field(default=1.0, converter=as_float, metadata=POSITIVE)
+    lengthscale: Scalar = eqx.field(default=1.0, converter=as_float, metadata=POSITIVE)
 
     @property
     @abc.abstractmethod

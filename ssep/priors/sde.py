@@ -64,7 +64,8 @@ class SDEPrior(Prior):
         mean: A number or a function of time, or one per latent; zero if absent.
     """
 
-    kernels: tuple[Kernel, ...]
+    # Kernels, but not declared so: type checkers then let users read the fields of the ones they put in.
+    kernels: tuple[Any, ...]
     means: tuple[Scalar | Callable[[Scalar], Any], ...] | None
 
     def __init__(self, kernels: Kernel | Sequence[Kernel], mean: Mean | Sequence[Mean] | None = None):
