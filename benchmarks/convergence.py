@@ -74,9 +74,9 @@ def rules(latents: int) -> dict[str, ssep.Rule]:
     """Every rule with its powers; fewer nodes per dimension for four latents."""
     cubature = ssep.GaussHermite(20 if latents <= 2 else 5)
     return {
-        **{f"PowerEP({alpha})": ssep.PowerEP(alpha, cubature) for alpha in (1.0, 0.5, 0.01)},
-        **{f"ExtendedEP({alpha})": ssep.ExtendedEP(alpha) for alpha in (1.0, 0.5, 0.0)},
-        **{f"StatLinEP({alpha})": ssep.StatLinEP(alpha, cubature) for alpha in (1.0, 0.5, 0.0)},
+        **{f"PowerEP {alpha}": ssep.PowerEP(alpha, cubature) for alpha in (1.0, 0.5, 0.01)},
+        **{f"ExtendedEP {alpha}": ssep.ExtendedEP(alpha) for alpha in (1.0, 0.5, 0.0)},
+        **{f"StatLinEP {alpha}": ssep.StatLinEP(alpha, cubature) for alpha in (1.0, 0.5, 0.0)},
         "CVI": ssep.CVI(cubature),
     }
 
@@ -100,7 +100,7 @@ def main() -> None:
     built = [task() for task in tasks]
     for name in rules(1):
         row = [cell(task, rules(task[0].num_latents)[name]) for task in built]
-        print(f"| `{name}` |", " | ".join(row), "|", flush=True)
+        print(f"| {name} |", " | ".join(row), "|", flush=True)
 
 
 if __name__ == "__main__":

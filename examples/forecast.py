@@ -24,6 +24,7 @@ print(f"energy {fit.solution.energy:.2f}, NLPD of the last two years {ssep.nlpd(
 
 plt.fill_between(t, low, high, step="mid", alpha=0.25, label="90 % interval")
 plt.plot(t, forecast.y_mean, label="expected")
-plt.plot(t[:-24], y[:-24], "k.", t[-24:], y[-24:], "r.", label="observed; red: held out")
-plt.legend()
+plt.plot(t[:-24], y[:-24], "k.", label="observed")
+plt.plot(t[-24:], y[-24:], "r.", label="held out")
+plt.legend(title="van drivers killed in a month", ncols=2)
 plt.savefig("forecast.png")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import ssep
 from ssep import RESULTS
 from tests import oracle, tasks
-from tests.test_sweep import LIKELIHOODS, RULES, build
+from tests.test_sweep import DEGREE, LIKELIHOODS, RULES, build
 
 TIGHT = {"tol": 1e-9, "max_sweeps": 3000}
 
@@ -20,13 +20,10 @@ def converged(solution):
     return bool(solution.result == RESULTS.converged)
 
 
-@pytest.mark.parametrize("rule_name", ["PowerEP", "CVI"])
-@pytest.mark.parametrize("task", tasks.TASKS)
-def test_converged_sites_solve_the_equations_of_the_dense_model(task, rule_name):
+def assert_solves_the_dense_equations(prior, lik, data, problem, rule_name, degree):
     """Those of batch EP, and those that the optimum of the dense variational bound satisfies."""
-    prior, lik, data, problem = tasks.build(task)
     alpha, dense_rule = (0.5, oracle.power_ep) if rule_name == "PowerEP" else (0.0, oracle.cvi)
-    cubature = ssep.GaussHermite(tasks.DEGREE)
+    cubature = ssep.GaussHermite(degree)
     rule = ssep.PowerEP(alpha, cubature) if rule_name == "PowerEP" else ssep.CVI(cubature)
     objective = ssep.PowerEPEnergy() if rule_name == "PowerEP" else ssep.FreeEnergy()
     solution = ssep.infer(prior, lik, rule, data, objective=objective, **TIGHT)
@@ -34,11 +31,24 @@ def test_converged_sites_solve_the_equations_of_the_dense_model(task, rule_name)
     (mean, cov), refreshed = oracle.sweep(problem, dense_rule, sites, alpha, 1.0)
     np.testing.assert_allclose(solution.posterior.mean, mean, rtol=0, atol=1e-6)
     np.testing.assert_allclose(solution.posterior.cov, cov, rtol=0, atol=1e-6)
-    (again_mean, again_cov), _ = problem.condition(*refreshed)
+    (again_mean, again_cov), _ = problem.condition(*problem.per_step(*refreshed))
     np.testing.assert_allclose(again_mean, mean, rtol=0, atol=1e-6)
     np.testing.assert_allclose(again_cov, cov, rtol=0, atol=1e-6)
     dense_energy = oracle.free_energy if alpha == 0 else lambda *args: oracle.power_ep_energy(*args, alpha)
     np.testing.assert_allclose(solution.energy, dense_energy(problem, sites), rtol=1e-6)
+
+
+@pytest.mark.parametrize("rule_name", ["PowerEP", "CVI"])
+@pytest.mark.parametrize("task", tasks.TASKS)
+def test_converged_sites_solve_the_dense_equations_on_the_papers_tasks(task, rule_name):
+    assert_solves_the_dense_equations(*tasks.build(task), rule_name, tasks.DEGREE)
+
+
+@pytest.mark.parametrize("rule_name", ["PowerEP", "CVI"])
+@pytest.mark.parametrize("name", ["poisson", "bernoulli", "student", "heteroscedastic"])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_converged_sites_solve_the_dense_equations_of_random_models(name, rule_name, seed):
+    assert_solves_the_dense_equations(*build(seed, name)[:4], rule_name, DEGREE)
 
 
 @pytest.mark.parametrize("rule_name", RULES)
