@@ -7,12 +7,13 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from ssep.checks import require
+from ssep.checks import is_concrete, require
+from ssep.compatibility import check_compatible
 from ssep.data import Data
 from ssep.likelihoods.base import as_scalar
 from ssep.marginals import Marginals
 from ssep.prediction import log_predictive, predict
-from ssep.sampling import check_definite, posterior_path
+from ssep.sampling import check_definite, in_batches, posterior_paths
 from ssep.sites import remove
 from ssep.smoothers.base import Smoother
 from ssep.smoothers.sequential import Sequential
@@ -30,6 +31,16 @@ def nlpd(solution: Solution | Fit, data: Data, *, smoother: Smoother = Sequentia
     """
     solved = as_solution("nlpd", solution)
     require(isinstance(data, Data), "nlpd(data)", "must be a `Data`", type(data).__name__, "Use `ssep.Data(t, y)`.")
+    check_compatible(solved.prior, solved.likelihood, None, solved.rule, data, "nlpd")
+    require(
+        jax.tree.structure(data.aux) == jax.tree.structure(solved.data.aux),
+        "nlpd(data)",
+        "must come with the same `aux` as the data before",
+        "another",
+        "Give `Data(..., aux=...)`, for example the exposure.",
+    )
+    observed = not is_concrete(data.mask) or bool(np.any(data.mask))
+    require(observed, "nlpd(data)", "must have an observation", "none", "Check what is marked as missing.")
     latents = predict(solved, data.t, smoother=smoother)
     shape = (*data.y.shape, *latents.f_mean.shape[1:])
     axes = tuple(range(1, data.y.ndim))
@@ -123,34 +134,33 @@ def importance_correct(
     whole = isinstance(num_samples, int | np.integer) and num_samples > 1
     require(whole, "importance_correct(num_samples)", "must be an integer above 1", num_samples, "Take a thousand.")
     check_definite("importance_correct", solved.sites)
-    paths, log_weights, log_normaliser = _weigh(jax.random.split(key, num_samples), solved, smoother)
+    paths, log_weights, log_normaliser = _weigh(key, num_samples, solved, smoother)
     weights = jax.nn.softmax(log_weights)
     return Importance(
         paths=paths,
         log_weights=log_weights,
         log_evidence=log_normaliser + logsumexp(log_weights) - jnp.log(num_samples),
         effective_sample_size=1 / jnp.sum(weights**2),
-        pareto_k=_pareto_k(np.asarray(log_weights)),
+        pareto_k=_pareto_k(np.asarray(log_weights)) if is_concrete(log_weights) else None,
     )
 
 
 @eqx.filter_jit
-def _weigh(keys, solved, smoother):
+def _weigh(key, count, solved, smoother):
     state_space = solved.prior.discretise(solved.data, solved.start)
     filtered = smoother.filter(state_space, solved.sites)
-    draw = posterior_path(smoother, filtered, solved.sites, slice(None))
+    no_spread = jnp.zeros(state_space.offset.shape + state_space.offset.shape[-1:], state_space.offset.dtype)
 
-    def weigh(key):
-        path = draw(key)
-        spread = state_space.spread(Marginals(path, jnp.zeros((*path.shape, path.shape[-1]), path.dtype))).mean
+    def log_ratio(y, aux, f, site):
+        log_site = jnp.sum(site.linear * f) - jnp.sum(f[:, None] * site.precision * f) / 2
+        return as_scalar(solved.likelihood, solved.likelihood.log_prob(y, f, aux)) - log_site
 
-        def log_ratio(y, aux, f, site):
-            log_site = jnp.sum(site.linear * f) - jnp.sum(f[:, None] * site.precision * f) / 2
-            return as_scalar(solved.likelihood, solved.likelihood.log_prob(y, f, aux)) - log_site
+    def weigh(path):
+        seen = state_space.spread(Marginals(path, no_spread)).mean
+        return path, jnp.sum(solved.data.observations.map(log_ratio, seen, solved.sites))
 
-        return path, jnp.sum(solved.data.observations.map(log_ratio, spread, solved.sites))
-
-    return *jax.lax.map(weigh, keys, batch_size=256), filtered.log_normaliser
+    paths, log_weights = in_batches(key, count, posterior_paths(smoother, filtered, solved.sites), weigh)
+    return paths, log_weights, filtered.log_normaliser
 
 
 def _pareto_k(log_weights: np.ndarray) -> float | None:

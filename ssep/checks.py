@@ -1,5 +1,7 @@
 """Errors at the boundary: the call, the requirement, what was got, the remedy."""
 
+from typing import Any
+
 import jax
 import jax.core
 import jax.numpy as jnp
@@ -22,6 +24,12 @@ def as_float(value: object) -> Array:
     real = not jnp.issubdtype(array.dtype, jnp.complexfloating)
     require(real, "ssep", "works with real numbers", array.dtype, remedy)
     return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(jnp.result_type(float))
+
+
+def as_aux(aux: Any) -> Any:
+    """Extras as they are, except that a plain list of numbers is an array, not a pytree of scalars."""
+    plain = isinstance(aux, list) and all(isinstance(entry, int | float | np.generic) for entry in aux)
+    return np.asarray(aux) if plain else aux
 
 
 def require(condition: object, call: str, requirement: str, got: object, remedy: str) -> None:

@@ -15,6 +15,8 @@ from ssep.sites import SiteState
 _CALLS = {
     "sweep": "The call is sweep(prior, lik, sites, rule, data, smoother=..., step=..., objective=...).",
     "infer": "The call is infer(prior, lik, rule, data, sites=..., smoother=..., step=..., objective=...).",
+    "nlpd": "The call is nlpd(solution, data).",
+    "cross_validate": "The call is cross_validate(model, data, folds).",
     "update": "The call is update(solution, data, refresh=...).",
     "fit": "The call is fit(prior, lik, rule, data, optimiser=..., num_steps=..., objective=...).",
 }

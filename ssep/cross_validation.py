@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from ssep.checks import is_concrete, require
+from ssep.compatibility import check_compatible
 from ssep.data import Data, Observations
 from ssep.inference import infer
 from ssep.likelihoods.base import Likelihood
@@ -17,7 +18,9 @@ from ssep.prediction import log_predictive
 from ssep.priors.base import Prior
 from ssep.results import RESULTS
 from ssep.rules.base import Rule
+from ssep.sites import SiteState
 from ssep.solution import Fit, Solution, as_solution
+from ssep.statespace import Belief
 from ssep.steps import AdaptiveStep, StepControl
 from ssep.types import ScalarLike
 
@@ -68,36 +71,65 @@ def cross_validate(
     """
     if isinstance(model, tuple):
         prior, lik, rule = model
-        sites = None
+        sites, start = None, None
     else:
         solved = as_solution("cross_validate", model)
-        prior, lik, rule = solved.prior, solved.likelihood, solved.rule
+        prior, lik, rule, start = solved.prior, solved.likelihood, solved.rule, solved.start
         sites = solved.sites if solved.data.y.shape == data.y.shape else None
+    check_compatible(prior, lik, sites, rule, data, "cross_validate")
     held = _held_out(folds, data)
-    # All checks of the parts happen here, where the values are known.
-    infer(prior, lik, rule, data, sites=sites, step=step, tol=tol, max_sweeps=0, throw=False)
-
-    def solve(held_out: Bool[Array, "*obs"]) -> Solution:
-        kept = eqx.tree_at(lambda d: d.mask, data, data.mask & ~held_out)
-        return infer(prior, lik, rule, kept, sites=sites, step=step, tol=tol, max_sweeps=max_sweeps, throw=False)
-
+    task = _Task(prior, lik, rule, data, sites, start, step, tol, max_sweeps)
     if refit is None:
-        scores = _score_all(solve, held, data, vectorise)
+        scores = _score_all(task, held, vectorise)
     else:
-        each = [_score(as_solution("refit", refit(s.data, s)), fold, data) for fold in held for s in [solve(fold)]]
+        each = []
+        for fold in held:
+            begun = task.solve(fold)
+            each.append(_score(as_solution("refit", refit(begun.data, begun)), fold, data))
         scores = jax.tree.map(lambda *values: jnp.stack(values), *each)
     pointwise, num_sweeps, result = scores
-    scored = ~jnp.isnan(pointwise)
+    asked = held & data.mask
     axes = tuple(range(1, pointwise.ndim))
-    nlpd = -jnp.sum(jnp.where(scored, pointwise, 0), axes) / jnp.sum(held & data.mask, axes)
+    nlpd = -jnp.sum(jnp.where(asked, pointwise, 0), axes) / jnp.sum(asked, axes)
     return CrossValidation(pointwise, nlpd, num_sweeps, result)
 
 
-def _score_all(solve, held, data, vectorise):
-    def one(fold):
-        return _score(solve(fold), fold, data)
+class _Task(eqx.Module):
+    """What all folds share."""
 
-    return eqx.filter_jit(jax.vmap(one))(held) if vectorise else eqx.filter_jit(lambda f: jax.lax.map(one, f))(held)
+    prior: Prior
+    lik: Likelihood
+    rule: Rule
+    data: Data
+    sites: SiteState | None
+    start: Belief | None
+    step: StepControl
+    tol: ScalarLike
+    max_sweeps: int = eqx.field(static=True)
+
+    def solve(self, held_out: Bool[Array, "*obs"]) -> Solution:
+        """Infer without one fold."""
+        kept = eqx.tree_at(lambda d: d.mask, self.data, self.data.mask & ~held_out)
+        return infer(
+            self.prior,
+            self.lik,
+            self.rule,
+            kept,
+            sites=self.sites,
+            start=self.start,
+            step=self.step,
+            tol=self.tol,
+            max_sweeps=self.max_sweeps,
+            throw=False,
+        )
+
+
+@eqx.filter_jit
+def _score_all(task: _Task, held: Bool[Array, "fold *obs"], vectorise: bool):
+    def one(fold):
+        return _score(task.solve(fold), fold, task.data)
+
+    return jax.vmap(one)(held) if vectorise else jax.lax.map(one, held)
 
 
 def _score(solution: Solution, held_out: Bool[Array, "*obs"], data: Data) -> tuple[Array, Array, RESULTS]:
@@ -109,17 +141,18 @@ def _score(solution: Solution, held_out: Bool[Array, "*obs"], data: Data) -> tup
 
 def _held_out(folds: Folds, data: Data) -> Bool[Array, "fold *obs"]:
     shape = data.y.shape
+    observed = np.asarray(data.mask) if is_concrete(data.mask) else np.ones(shape, bool)
     if isinstance(folds, int):
+        places = np.flatnonzero(observed)
         require(
-            2 <= folds <= np.prod(shape),
+            2 <= folds <= places.size,
             "cross_validate(folds)",
-            "must be from 2 to the number of observations",
+            f"must be from 2 to the number of observations, {places.size}",
             folds,
             "10 is usual.",
         )
-        order = np.random.default_rng(0).permutation(int(np.prod(shape)))
-        labels = np.empty(order.size, int)
-        labels[order] = np.arange(order.size) % folds
+        labels = np.full(observed.size, -1)
+        labels[np.random.default_rng(0).permutation(places)] = np.arange(places.size) % folds
         return jnp.asarray(labels.reshape(shape) == np.arange(folds).reshape(-1, *(1,) * len(shape)))
     masks = []
     for fold in folds:
@@ -145,7 +178,6 @@ def _held_out(folds: Folds, data: Data) -> Bool[Array, "fold *obs"]:
         )
         masks.append(chosen)
     held = np.stack(masks)
-    observed = np.asarray(data.mask) if is_concrete(data.mask) else np.ones(shape, bool)
     counts = (held & observed).reshape(len(held), -1).sum(1)
     require(
         np.all(counts > 0),

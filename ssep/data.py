@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from ssep.checks import as_float, first_offender, is_concrete, require
+from ssep.checks import as_aux, as_float, first_offender, is_concrete, require
 from ssep.types import Aux
 
 
@@ -56,6 +56,7 @@ class Data(eqx.Module):
     """Which of them leads to each time; the gap before the first time is zero."""
 
     def __init__(self, t: Any, y: Any, *, mask: Any = None, aux: Aux = None):
+        aux = as_aux(aux)
         _check_shapes(t, y, mask, aux)
         times, values, extras = as_float(t), as_float(y), jax.tree.map(as_float, aux)
         observed = _observed(values, mask)
@@ -100,6 +101,22 @@ class Data(eqx.Module):
     def per_step(self) -> int | None:
         """The number of observations per time; None if y has no axis for them."""
         return self.y.shape[1] if self.y.ndim == 2 else None
+
+
+def check_resolution(call: str, data: Data) -> None:
+    """Raise where single precision cannot tell the times apart from which gaps have to be computed anew."""
+    if data.t.dtype != np.float32 or not is_concrete(data.t, data.gaps):
+        return
+    gaps = np.asarray(data.gaps)
+    smallest = np.min(gaps[gaps > 0], initial=np.inf)
+    spacing = float(np.spacing(np.max(np.abs(np.asarray(data.t)))))
+    require(
+        spacing <= 0.01 * smallest,
+        call,
+        "needs times that single precision resolves to a hundredth of their smallest gap",
+        f"a resolution of {spacing:.3g} and a gap of {smallest:.3g}",
+        'Subtract an origin from the times, or call `jax.config.update("jax_enable_x64", True)`.',
+    )
 
 
 def _check_shapes(t: Any, y: Any, mask: Any, aux: Aux) -> None:

@@ -77,12 +77,14 @@ def infer(
     whole = isinstance(max_sweeps, int) and max_sweeps >= 0
     require(whole, "infer(max_sweeps)", "must be a whole number", max_sweeps, "The default is 500.")
     solution = _infer(prior, lik, rule, data, sites, start, smoother, step, objective, tol, max_sweeps)
-    return raise_failure(solution) if throw else solution
+    return _raise_failure(solution, max_sweeps) if throw else solution
 
 
-def raise_failure(solution: Solution) -> Solution:
+def _raise_failure(solution: Solution, max_sweeps: int) -> Solution:
     """Raise an error if the solution did not converge, also from compiled code."""
     failed = solution.result != RESULTS.converged
+    if max_sweeps == 0:  # a forward pass was all that was asked for
+        failed = failed & (solution.result != RESULTS.max_sweeps_reached)
     if not is_concrete(failed):
         return solution.result.error_if(solution, failed)
     if np.any(failed):

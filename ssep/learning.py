@@ -99,6 +99,10 @@ def fit(
                 if callback is not None:
                     callback(count, value)
                 if not _finite(free, value):
+                    if trace.best is not None and here is trace.best[0]:
+                        warnings.warn("`fit` stopped: the gradient is not finite where the energy is.", stacklevel=2)
+                        free = here
+                        break
                     # Begin again from the best, with an optimiser that has forgotten how it got lost.
                     free, guess = trace.best_or_raise()
                     state = _strong(optimiser.init(free))

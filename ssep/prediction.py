@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ssep.checks import as_float, in_unit_interval, is_concrete, require
+from ssep.checks import as_aux, as_float, in_unit_interval, is_concrete, require
 from ssep.cubature import Dense, finest_gauss_hermite
 from ssep.data import Observations
-from ssep.likelihoods.base import Likelihood
+from ssep.likelihoods.base import Likelihood, require_moments
 from ssep.marginals import Marginals
 from ssep.quantiles import quantile_of
 from ssep.sites import SiteState
@@ -50,11 +50,13 @@ class Prediction(eqx.Module):
     @property
     def y_mean(self) -> Float[Array, " new"]:
         """Means of observations."""
+        require_moments(self.likelihood, "Prediction.y_mean")
         return _moments(self._for_observations())[0]
 
     @property
     def y_var(self) -> Float[Array, " new"]:
         """Variances of observations."""
+        require_moments(self.likelihood, "Prediction.y_var")
         return _moments(self._for_observations())[1]
 
     def log_prob(self, y: Any) -> Float[Array, " new"]:
@@ -131,6 +133,7 @@ def predict(
 
 def check_aux(call: str, aux: Aux, shape: tuple[int, ...]) -> Aux:
     """Extras as arrays of floats, one entry per new time."""
+    aux = as_aux(aux)
     for leaf in jax.tree.leaves(aux):
         require(
             np.shape(leaf)[: len(shape)] == shape,

@@ -33,4 +33,6 @@ def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool) 
         return halve(bracket), count + 1
 
     (low, high), _ = jax.lax.while_loop(lambda state: wide(state[0]) & (state[1] < 200), body, ((low, high), 0))
-    return jnp.floor(high) if discrete else high
+    found = jnp.floor(high) if discrete else high
+    # Comparisons with NaN are false: they would lead somewhere.
+    return jnp.where(jnp.isnan(cdf(high)), jnp.nan, found)

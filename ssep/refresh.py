@@ -27,6 +27,8 @@ class Refresh(eqx.Module):
 def refresh(lik: Likelihood, rule: Rule, observations: Observations, cavity: Marginals, alpha: ScalarLike) -> Refresh:
     """The rule's targets, given the cavities."""
     target = observations.map(lambda y, aux, marginal: rule.update(lik, y, aux, marginal, alpha), cavity)
+    # In the precision of the data, whatever the likelihood's parameters came in.
+    target = jax.tree.map(lambda leaf: leaf.astype(cavity.mean.dtype), target)
     finite = jnp.isfinite(target.linear).all(-1) & jnp.isfinite(target.precision).all((-2, -1))
     return Refresh(target, cavity.mean, ~observations.mask | (finite & is_proper(cavity)))
 

@@ -14,9 +14,9 @@ class RESULTS(eqx.Enumeration):
     improper_cavity = (
         "Some observations could not be used: their cavity is not a distribution, or their target is not finite. "
         "`solution.num_skipped` counts them. Check the observations against the prior (its mean and variance) and the "
-        "cubature; `throw=False` returns the posterior of the others."
+        "cubature, and use double precision; `throw=False` returns the posterior of the others."
     )
     non_finite = (
-        "The posterior or the energy is not finite. Check the hyperparameters and the scale of the data; with a fixed "
-        "`Step` use less damping or `AdaptiveStep()`."
+        "The posterior or the energy is not finite. Check the hyperparameters and the scale of the data, and use "
+        "double precision; with a fixed `Step` use less damping or `AdaptiveStep()`."
     )

@@ -1,12 +1,13 @@
 """Joint paths of latents and observations, from the prior and from the posterior."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from ssep.checks import is_concrete, require
 from ssep.data import Data
@@ -30,7 +31,8 @@ class Paths(eqx.Module):
 
     Attributes:
         f: Paths of the latents.
-        y: An observation at each time of each path; None where no likelihood was given, or it cannot draw.
+        y: An observation at each time of each path; None where no likelihood was given, it cannot draw, or the data
+            came with extras and `aux` was not given.
     """
 
     f: Float[Array, "sample new latent"]
@@ -61,12 +63,11 @@ def sample(
     whole = isinstance(num_samples, int | np.integer) and num_samples > 0
     require(whole, "sample(num_samples)", "must be a positive integer", num_samples, "Ask for one path or more.")
     key_f, key_y = jax.random.split(key)
-    keys = jax.random.split(key_f, num_samples)
     if isinstance(source, Prior):
         times = check_times("sample", t_new)
         order = jnp.argsort(times, stable=True)
         data = Data(times[order], jnp.full(times.shape, jnp.nan, times.dtype))
-        f = _sample_prior(keys, source, data, jnp.argsort(order, stable=True))
+        f = _sample_prior(key_f, source, data, jnp.argsort(order, stable=True), num_samples)
     else:
         solved = as_solution("sample", source)
         require(
@@ -75,7 +76,9 @@ def sample(
         lik = solved.likelihood
         line = merge("sample", solved, t_new)
         check_definite("sample", line.sites)
-        f = _sample_posterior(keys, solved.prior, line, solved.start, smoother)
+        f = _sample_posterior(key_f, solved.prior, line, solved.start, num_samples, smoother)
+        if aux is None and jax.tree.leaves(solved.data.aux):
+            lik = None  # without the extras that the data came with, an observation cannot be drawn
     extras = check_aux("sample", aux, f.shape[1:2])
     return Paths(f, None if lik is None or not _can_draw(lik) else _observe(key_y, lik, f, extras))
 
@@ -99,51 +102,59 @@ def check_definite(call: str, sites: SiteState) -> None:
 
 
 @eqx.filter_jit
-def _sample_prior(keys, prior, data, places):
+def _sample_prior(key, prior, data, places, count):
     state_space = prior.discretise(data)
-    draw = _prior_path(state_space)
-    return jax.lax.map(lambda key: (draw(key) + state_space.offset)[places], keys, batch_size=_BATCH)
+    paths = in_batches(key, count, prior_paths(state_space), lambda g: g)
+    return (paths + state_space.offset)[:, places]
 
 
 @eqx.filter_jit
-def _sample_posterior(keys, prior, line, start, smoother):
-    state_space = prior.discretise(line.data, start)
-    return jax.lax.map(
-        posterior_path(smoother, smoother.filter(state_space, line.sites), line.sites, line.places),
-        keys,
-        batch_size=_BATCH,
-    )
+def _sample_posterior(key, prior, line, start, count, smoother):
+    filtered = smoother.filter(prior.discretise(line.data, start), line.sites)
+    return in_batches(key, count, posterior_paths(smoother, filtered, line.sites), lambda path: path[line.places])
 
 
-def posterior_path(smoother: Smoother, filtered: Filtered, sites: SiteState, places: Any):
-    """A function from a key to a posterior path at some of the steps.
+def in_batches(
+    key: PRNGKeyArray, count: int, draw: Callable[[PRNGKeyArray, int], Array], keep: Callable[[Array], PyTree[Array]]
+) -> PyTree[Array]:
+    """Draw paths a few hundred at a time and keep a function of each: memory is that of one batch and what is kept."""
+    size = min(count, _BATCH)
+    keys = jax.random.split(key, -(-count // size))
+    batches = jax.lax.map(lambda each: jax.vmap(keep)(draw(each, size)), keys)
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:count], batches)
+
+
+def posterior_paths(
+    smoother: Smoother, filtered: Filtered, sites: SiteState
+) -> Callable[[PRNGKeyArray, int], Float[Array, "sample time latent"]]:
+    """A function that draws posterior paths.
 
     Durbin and Koopman (2002), in natural parameters: with g a path of the prior without its mean and e ~ N(0, Lam),
     g plus the posterior mean under linear parts b - Lam g - e has the posterior's distribution.
     """
-    draw = _prior_path(filtered.state_space)
+    draw = prior_paths(filtered.state_space)
     collected = filtered.state_space.collect(sites)
     roots = jax.vmap(root_psd)(collected.precision)
 
-    def path(key: PRNGKeyArray) -> Float[Array, "new latent"]:
-        key_path, key_noise = jax.random.split(key)
-        g = draw(key_path)
-        noise = jnp.einsum("kij,kj->ki", roots, jax.random.normal(key_noise, g.shape, g.dtype))
+    def correct(g: Float[Array, "time latent"], normal: Float[Array, "time latent"]) -> Float[Array, "time latent"]:
+        noise = jnp.einsum("kij,kj->ki", roots, normal)
         linear = collected.linear - jnp.einsum("kij,kj->ki", collected.precision, g) - noise
-        return (g + smoother.mean(filtered, SiteState(linear, collected.precision)))[places]
+        return g + smoother.mean(filtered, SiteState(linear, collected.precision))
 
-    return path
+    def paths(key: PRNGKeyArray, count: int) -> Float[Array, "sample time latent"]:
+        key_path, key_noise = jax.random.split(key)
+        g = draw(key_path, count)
+        return jax.vmap(correct)(g, jax.random.normal(key_noise, g.shape, g.dtype))
+
+    return paths
 
 
-def _prior_path(state_space: StateSpace):
-    """A function from a key to a path of the latents without their means."""
+def prior_paths(state_space: StateSpace) -> Callable[[PRNGKeyArray, int], Float[Array, "sample time latent"]]:
+    """A function that draws paths of the latents without their means."""
     start = root_psd(state_space.initial_cov)
     noises = jax.vmap(root_psd)(state_space.noises)
 
-    def path(key: PRNGKeyArray) -> Float[Array, "time latent"]:
-        size = start.shape[0]
-        normal = jax.random.normal(key, (state_space.gap_index.shape[0] + 1, size), start.dtype)
-
+    def path(normal: Float[Array, "draws state"]) -> Float[Array, "time latent"]:
         def forward(state, inputs):
             gap, draws = inputs
             state = state_space.carry(gap, state) + noises[gap] @ draws
@@ -151,7 +162,11 @@ def _prior_path(state_space: StateSpace):
 
         return jax.lax.scan(forward, start @ normal[0], (state_space.gap_index, normal[1:]))[1]
 
-    return path
+    def paths(key: PRNGKeyArray, count: int) -> Float[Array, "sample time latent"]:
+        shape = (count, state_space.gap_index.shape[0] + 1, start.shape[0])
+        return jax.vmap(path)(jax.random.normal(key, shape, start.dtype))
+
+    return paths
 
 
 @eqx.filter_jit

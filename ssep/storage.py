@@ -51,6 +51,10 @@ def save(path: str | os.PathLike[str], value: Solution | Fit) -> None:
                 buffer = io.BytesIO()
                 np.save(buffer, array, allow_pickle=False)
                 archive.writestr(f"{index}.npy", buffer.getvalue())
+        # A temporary file is private; this one shall be as readable as any other.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
@@ -103,24 +107,26 @@ def _name(cls: type) -> str:
 
 
 def _encode(value: Any, arrays: list[np.ndarray]) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return {"value": value}
-    if eqx.is_array(value) or isinstance(value, np.ndarray | np.generic):
+    if eqx.is_array(value) or isinstance(value, np.ndarray):
         arrays.append(np.asarray(value))
         return {"array": f"{len(arrays) - 1}.npy"}
     if isinstance(value, type(RESULTS.converged)):
         arrays.append(np.asarray(value._value))
         return {"result": f"{len(arrays) - 1}.npy", "names": _RESULT_NAMES}
-    if isinstance(value, tuple | list):
+    if type(value) in (tuple, list):
         return {type(value).__name__: [_encode(entry, arrays) for entry in value]}
-    if isinstance(value, dict):
+    if type(value) is dict:
         return {"dict": [[_encode(key, arrays), _encode(entry, arrays)] for key, entry in value.items()]}
     require(
         isinstance(value, eqx.Module),
         "save(value)",
         "can store numbers, arrays and modules",
         repr(value),
-        "Write a function (a prior's mean, say) as an `eqx.Module` with `__call__`.",
+        "Write a function (a prior's mean, say) as an `eqx.Module` with `__call__`, and a named tuple as a dict.",
     )
     fields = {field.name: _encode(getattr(value, field.name), arrays) for field in dataclasses.fields(value)}
     return {"class": _name(type(value)), "fields": fields}

@@ -7,7 +7,7 @@ import numpy as np
 
 from ssep.checks import is_concrete, require
 from ssep.compatibility import check_compatible, require_kind
-from ssep.data import Data
+from ssep.data import Data, check_resolution
 from ssep.energies import Energy, FilterEnergy
 from ssep.first_pass import first_pass
 from ssep.inference import infer
@@ -17,6 +17,7 @@ from ssep.smoothers.sequential import Sequential
 from ssep.solution import Fit, Solution, as_solution
 from ssep.statespace import Belief
 from ssep.steps import AdaptiveStep, StepControl
+from ssep.types import ScalarLike
 
 
 def update(
@@ -27,7 +28,9 @@ def update(
     smoother: Smoother = Sequential(),
     step: StepControl = AdaptiveStep(),
     objective: Energy = FilterEnergy(),
+    tol: ScalarLike = 1e-4,
     max_sweeps: int = 500,
+    throw: bool = True,
 ) -> Solution:
     """Go on from a solution with data that follow its own.
 
@@ -43,7 +46,9 @@ def update(
         smoother: How the filter and the smoother are run.
         step: How far the sites move in each sweep.
         objective: Which energy is returned: that of the window, given what came before.
+        tol: As for `infer`.
         max_sweeps: The largest number of sweeps of the window.
+        throw: Whether to raise an error if the window does not converge, or an observation cannot be used.
     """
     old = as_solution("update", solution)
     require_kind("data", data, Data, "update")
@@ -70,8 +75,9 @@ def update(
         smoother=smoother,
         step=step,
         objective=objective,
+        tol=tol,
         max_sweeps=max_sweeps if length > 0 else 0,
-        throw=False,
+        throw=throw,
     )
 
 
@@ -83,6 +89,7 @@ def _check_follows(old: Solution, data: Data) -> None:
         f"{data.per_step} per step where there were {old.data.per_step}",
         "Build it as the first `Data` was built.",
     )
+    check_resolution("update", data)
     if is_concrete(old.end.t, data.t):
         require(
             float(data.t[0]) >= float(old.end.t),

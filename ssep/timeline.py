@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ssep.checks import as_float, first_offender, is_concrete, require
-from ssep.data import Data
+from ssep.data import Data, check_resolution
 from ssep.sites import SiteState
 from ssep.solution import Solution
 
@@ -49,6 +49,7 @@ def check_times(call: str, t_new: Any) -> Float[Array, " new"]:
 
 def merge(call: str, solution: Solution, t_new: Any) -> Timeline:
     """Put new times among those of the data."""
+    check_resolution(call, solution.data)
     times = check_times(call, t_new).astype(solution.data.t.dtype)
     start = solution.start
     if start is not None and is_concrete(times, start.t):

@@ -83,6 +83,14 @@ def test_cross_validation_equals_inference_without_each_fold():
     assert bool((together.result == ssep.RESULTS.converged).all())
 
 
+def test_cross_validation_knows_what_came_before():
+    prior, lik, data, *_ = build(51, "gaussian")
+    before = ssep.infer(prior, lik, ssep.CVI(), ssep.Data(data.t - 7, data.y))
+    window = ssep.update(before, data)
+    scores = ssep.cross_validate(window, data, [np.array([0])])
+    assert float(scores.nlpd[0]) == pytest.approx(-float(ssep.leave_one_out(window).pointwise[0]), abs=1e-7)
+
+
 def test_cross_validation_may_learn_in_each_fold():
     prior, lik, data, *_ = build(53, "poisson")
     solution = solve(prior, lik, data)
@@ -117,6 +125,23 @@ def test_bad_folds_are_named(folds, message):
     prior, lik, data, *_ = build(53, "poisson")
     with pytest.raises(ValueError, match=message):
         ssep.cross_validate((prior, lik, ssep.PowerEP()), data, folds)
+
+
+def test_random_folds_are_of_what_was_observed():
+    prior, lik, *_ = build(53, "poisson")
+    y = np.full(40, np.nan)
+    y[[1, 5, 9, 20, 30]] = 1.0
+    scores = ssep.cross_validate((prior, lik, ssep.CVI()), ssep.Data(np.arange(40.0), y), 5)
+    assert np.isfinite(scores.nlpd).all()
+
+
+def test_nlpd_checks_its_data():
+    prior, lik, data, *_ = build(53, "poisson")
+    solution = solve(prior, lik, data)
+    with pytest.raises(ValueError, match="non-negative integer"):
+        ssep.nlpd(solution, ssep.Data([1.0], [-0.5]))
+    with pytest.raises(ValueError, match="must have an observation"):
+        ssep.nlpd(solution, ssep.Data([1.0], [np.nan]))
 
 
 def test_nlpd_prefers_the_better_model():

@@ -118,6 +118,15 @@ def test_a_step_into_the_void_is_taken_back():
     assert bool(jnp.isfinite(fit.solution.posterior.mean).all())
 
 
+def test_a_gradient_that_is_not_finite_is_reported():
+    def log_prior(prior, lik):
+        return -0.0 * jnp.abs(prior.kernels[0].lengthscale - 1.0) ** 0.5
+
+    with pytest.warns(UserWarning, match="the gradient is not finite"):
+        fit = ssep.fit(*start(), ssep.CVI(), DATA, log_prior=log_prior, num_steps=4)
+    assert fit.energies.shape == (1,)
+
+
 class Scaled(ssep.Likelihood):
     """A likelihood of one's own whose scale is a Python number in a declared field."""
 

@@ -189,6 +189,61 @@ def test_draws_follow_the_distribution(name):
     )
 
 
+def test_densities_of_narrow_likelihoods_are_accurate():
+    """Noise of 0.05 where the latent has a standard deviation of one, against a fine grid."""
+    lik, f = ssep.likelihoods.StudentT(4.0, 0.05), np.linspace(-9, 9, 40_001)
+    prediction = ssep.Prediction(
+        jnp.zeros(1), jnp.zeros((1, 1)), jnp.ones((1, 1, 1)), None, lik, None, _aux_missing=False
+    )
+    for y in (0.0, 0.2, 1.0, 3.0):
+        wanted = np.log(np.trapezoid(stats.t.pdf(y, 4.0, f, 0.05) * stats.norm.pdf(f), f))
+        assert float(prediction.log_prob([y])[0]) == pytest.approx(wanted, abs=2e-3)
+
+
+def test_no_variance_is_no_negative_variance():
+    lik = ssep.likelihoods.StudentT(1.5, 1.0)
+    prediction = ssep.Prediction(
+        jnp.zeros(1), jnp.zeros((1, 1)), jnp.ones((1, 1, 1)), None, lik, None, _aux_missing=False
+    )
+    with pytest.raises(ValueError, match=r"StudentT\(df\)` must exceed 2"):
+        prediction.y_var  # noqa: B018
+    assert (
+        float(jax.jit(lambda df: ssep.likelihoods.StudentT(df, 1.0).conditional_moments(jnp.zeros(1), None)[1])(1.5))
+        == np.inf
+    )
+
+
+def test_quantiles_of_nothing_are_nothing():
+    prediction = ssep.Prediction(
+        jnp.zeros(1), jnp.full((1, 1), jnp.nan), jnp.ones((1, 1, 1)), None, ssep.likelihoods.Poisson(), None, False
+    )
+    assert np.isnan(prediction.quantile(0.5)).all()
+
+
+@pytest.mark.parametrize("rate", [2e4, 1e6])
+def test_large_counts_have_a_distribution_function(rate):
+    counts = np.round(rate + np.sqrt(rate) * np.array([-3.0, -1.0, 0.0, 1.0, 3.0]))
+    cdf = jax.vmap(lambda y: ssep.likelihoods.Poisson().cdf(y, jnp.array([np.log(rate)]), None))(jnp.asarray(counts))
+    np.testing.assert_allclose(cdf, stats.poisson.cdf(counts, rate), atol=1e-5)
+
+
+def test_times_beyond_single_precision_are_refused():
+    t = 1.7e9 + 60 * np.arange(20)
+    prior = ssep.SDEPrior(Matern32(jnp.float32(1.0), jnp.float32(600.0)))
+    data = ssep.Data(t.astype(np.float32), np.zeros(20, np.float32))
+    with pytest.raises(ValueError, match="Subtract an origin"):
+        ssep.predict(ssep.infer(prior, ssep.likelihoods.Gaussian(0.1), ssep.CVI(), data, throw=False), t)
+
+
+def test_single_precision_data_work_beside_double_precision_parameters():
+    prior, lik, data, problem, _ = build(35, "poisson")
+    small = ssep.Data(data.t.astype(np.float32), np.where(problem.mask, problem.y, np.nan).astype(np.float32))
+    for likelihood in (lik, ssep.likelihoods.Gaussian(np.float64(0.3))):
+        got, wanted = (ssep.infer(prior, likelihood, ssep.PowerEP(), each, tol=1e-3) for each in (small, data))
+        assert got.posterior.mean.dtype == np.float32
+        np.testing.assert_allclose(got.posterior.mean, wanted.posterior.mean, atol=5e-3)
+
+
 def test_poisson_draws_survive_enormous_rates():
     lik = ssep.likelihoods.Poisson()
     draws = jax.vmap(lambda key: lik.sample(key, jnp.array([30.0]), None))(jax.random.split(jax.random.key(0), 500))

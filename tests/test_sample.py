@@ -80,6 +80,17 @@ def test_a_likelihood_that_cannot_draw_gives_latents_only():
         ssep.predict(solution, [1.0]).y_mean  # noqa: B018
 
 
+def test_without_the_extras_of_the_data_no_observation_is_drawn():
+    data = ssep.Data(np.arange(4.0), np.array([20.0, 30.0, 25.0, 22.0]), aux=[10.0, 10.0, 10.0, 10.0])
+    prior, lik = ssep.SDEPrior(Matern32(1.0, 1.0)), ssep.likelihoods.Poisson()
+    solution = ssep.infer(prior, lik, ssep.CVI(), data)
+    assert ssep.sample(jax.random.key(0), solution, [1.0, 2.0]).y is None
+    paths = ssep.sample(jax.random.key(0), solution, [1.0, 2.0], 500, aux=[10.0, 10.0])
+    assert 20 < float(paths.y.mean()) < 32
+    with pytest.raises(ValueError, match="must come with the same `aux`"):
+        ssep.nlpd(solution, ssep.Data([1.5], [20.0]))
+
+
 def test_indefinite_sites_are_refused():
     prior, lik, data, *_ = build(43, "poisson")
     solution = solve(prior, lik, data)

@@ -84,6 +84,21 @@ def test_a_plain_function_cannot_be_saved_and_the_old_file_stays(solution, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["a.ssep"]
 
 
+def test_what_could_not_be_loaded_is_not_saved_and_files_are_readable(solution, tmp_path):
+    import collections
+    import os
+    import stat
+
+    pair = collections.namedtuple("pair", ["a"])
+    named = eqx.tree_at(lambda s: s.data.aux, solution, pair(jnp.ones(9)))
+    with pytest.raises(ValueError, match="a named tuple as a dict"):
+        ssep.save(tmp_path / "a.ssep", named)
+    ssep.save(tmp_path / "a.ssep", solution)
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "a.ssep").stat().st_mode) == 0o666 & ~mask
+
+
 def rewrite(path, change):
     """The same file with another header."""
     with zipfile.ZipFile(path) as archive:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ssep.checks import require
 from ssep.constraints import check_fields
-from ssep.cubature import Cubature, GaussHermite, Points
+from ssep.cubature import Cubature, Dense, GaussHermite, Points
 from ssep.linalg import congruence_lower_inverse, solve_lower_transposed
 from ssep.marginals import Marginals
 from ssep.types import Aux, LatentMatrix, Latents, Scalar, ScalarLike
@@ -94,12 +94,15 @@ class Likelihood(eqx.Module):
         return y
 
     def predictive_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
-        """The log density of y with the latents integrated out; as `tilted` does it unless overridden."""
-        return self.tilted(y, marginal, 1.0, aux, cubature).log_normaliser
+        """The log density of y with the latents integrated out; by cubature unless overridden.
+
+        One latent gets many nodes, for likelihoods much narrower than what is known of it.
+        """
+        points = (Dense() if marginal.mean.shape[0] == 1 else cubature).points(marginal)
+        return logsumexp(self._log_prob_at(y, points, aux), b=points.weights)
 
     def predictive_moments(self, marginal: Marginals, aux: Aux, cubature: Cubature) -> tuple[Scalar, Scalar]:
         """E[y] and Var[y] with the latents integrated out; by cubature unless overridden."""
-        require_moments(self, "Prediction.y_mean and y_var")
         points = cubature.points(marginal)
         means, variances = (
             jnp.reshape(moment, points.weights.shape)

@@ -55,6 +55,12 @@ class Bernoulli(Likelihood):
         general = tilted_by_cubature(self, y, marginal, alpha, aux, cubature)
         return jax.tree.map(lambda exact, approximate: jnp.where(alpha == 1, exact, approximate), closed, general)
 
+    def predictive_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
+        """Closed form for the probit link; cubature otherwise."""
+        if isinstance(self.link, links.Probit):
+            return _tilted_probit(y, marginal).log_normaliser
+        return super().predictive_log_prob(y, marginal, aux, cubature)
+
     def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
         """Draw one y given the latents."""
         return jax.random.bernoulli(key, self.link(f[0])).astype(f.dtype)

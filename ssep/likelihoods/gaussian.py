@@ -66,6 +66,10 @@ class Gaussian(Likelihood):
         """The probability of an observation up to y given the latents."""
         return ndtr((y - f[0]) / jnp.sqrt(self.variance))
 
+    def predictive_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
+        """Closed form."""
+        return log_normal(y, marginal.mean[0], marginal.cov[0, 0] + self.variance)
+
     def predictive_moments(self, marginal: Marginals, aux: Aux, cubature: Cubature) -> tuple[Scalar, Scalar]:
         """Closed form."""
         return marginal.mean[0], marginal.cov[0, 0] + self.variance

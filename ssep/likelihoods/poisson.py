@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaincc, gammaln
+from jax.scipy.special import gammaincc, gammaln, ndtr
 from jaxtyping import PRNGKeyArray
 
 from ssep import links
@@ -18,6 +18,7 @@ from ssep.marginals import Marginals
 from ssep.types import Aux, Latents, Scalar
 
 _LARGE_RATE = 1e8
+_LONG_SUM = 1e4
 
 
 class Poisson(Likelihood):
@@ -68,7 +69,12 @@ class Poisson(Likelihood):
     def cdf(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
         """The probability of an observation up to y given the latents."""
         rate = _exposure(aux) * self.link(f[0])
-        return jnp.where(y < 0, 0, gammaincc(jnp.maximum(jnp.floor(y), 0) + 1, rate))
+        count = jnp.maximum(jnp.floor(y), 0) + 1
+        small = jnp.minimum(rate, _LONG_SUM)
+        # Wilson and Hilferty (1931) for large rates, where the incomplete gamma function loses its digits.
+        root = jnp.expm1(jnp.log1p((rate - count) / count) / 3) + 1 / (9 * count)
+        cdf = jnp.where(rate < _LONG_SUM, gammaincc(count, small), ndtr(-3 * jnp.sqrt(count) * root))
+        return jnp.where(y < 0, 0, cdf)
 
     def predictive_moments(self, marginal: Marginals, aux: Aux, cubature: Cubature) -> tuple[Scalar, Scalar]:
         """Closed form for the exponential link; cubature for others."""
@@ -107,4 +113,4 @@ def _exposure(aux: Aux) -> Scalar:
         f"{len(leaves)} arrays of shapes {[jnp.shape(leaf) for leaf in leaves]} per observation",
         "Pass a single array with the shape of y.",
     )
-    return leaves[0] if leaves else jnp.ones(())
+    return leaves[0] if leaves else jnp.asarray(1.0)

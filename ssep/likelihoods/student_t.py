@@ -34,7 +34,8 @@ class StudentT(Likelihood):
 
     def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
         """E[y|f] and Var[y|f], which exists for df > 2 only."""
-        return f[0], self.scale**2 * self.df / (self.df - 2)
+        exists = self.df > 2
+        return f[0], jnp.where(exists, self.scale**2 * self.df / jnp.where(exists, self.df - 2, 1), jnp.inf)
 
     def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
         """Draw one y given the latents."""
@@ -52,7 +53,7 @@ class StudentT(Likelihood):
             require(
                 np.all(np.asarray(self.df) > 2),
                 "StudentT(df)",
-                "must exceed 2 for the linearised rules, which need the variance of y",
+                "must exceed 2 where the variance of y is needed, by the linearised rules and by `y_var`",
                 self.df,
-                "Use `PowerEP` or `CVI`.",
+                "Use `PowerEP` or `CVI`, and quantiles.",
             )
