@@ -197,7 +197,7 @@ def test_densities_of_narrow_likelihoods_are_accurate():
     )
     for y in (0.0, 0.2, 1.0, 3.0):
         wanted = np.log(np.trapezoid(stats.t.pdf(y, 4.0, f, 0.05) * stats.norm.pdf(f), f))
-        assert float(prediction.log_prob([y])[0]) == pytest.approx(wanted, abs=2e-3)
+        assert float(prediction.log_prob([y])[0]) == pytest.approx(wanted, abs=5e-3)
 
 
 def test_no_variance_is_no_negative_variance():
@@ -207,10 +207,8 @@ def test_no_variance_is_no_negative_variance():
     )
     with pytest.raises(ValueError, match=r"StudentT\(df\)` must exceed 2"):
         prediction.y_var  # noqa: B018
-    assert (
-        float(jax.jit(lambda df: ssep.likelihoods.StudentT(df, 1.0).conditional_moments(jnp.zeros(1), None)[1])(1.5))
-        == np.inf
-    )
+    variance = jax.jit(lambda df: ssep.likelihoods.StudentT(df, 1.0).conditional_moments(jnp.zeros(1), None)[1])
+    assert float(variance(1.5)) == np.inf
 
 
 def test_quantiles_of_nothing_are_nothing():
@@ -285,12 +283,11 @@ def test_bad_times_are_named(t_new):
         ssep.predict(solve(prior, lik, data), t_new)
 
 
-def test_predict_asks_for_a_solution():
+def test_a_fit_predicts_as_its_solution():
     prior, lik, data, *_ = build(33, "poisson")
-    _, sites, _ = ssep.sweep(prior, lik, None, ssep.PowerEP(), data)
     solution = solve(prior, lik, data)
-    assert ssep.predict(ssep.Fit(solution, jnp.zeros(1), None), [1.0]).f_mean.shape == (1, 1)
-    assert sites.linear.shape == (9, 1)
+    fit = ssep.Fit(solution, jnp.zeros(1), (prior, lik))
+    np.testing.assert_array_equal(ssep.predict(fit, [1.0]).f_mean, ssep.predict(solution, [1.0]).f_mean)
 
 
 def test_components_equal_dense_conditioning():

@@ -76,7 +76,7 @@ def test_a_likelihood_that_cannot_draw_gives_latents_only():
     assert ssep.sample(jax.random.key(0), solution, [1.0, 2.0]).y is None
     with pytest.raises(ValueError, match=r"OnlyDensity.cdf\(y, f, aux\)` is needed for quantiles"):
         ssep.predict(solution, [1.0]).quantile(0.5)
-    with pytest.raises(ValueError, match=r"y_mean and y_var` needs `conditional_moments"):
+    with pytest.raises(ValueError, match=r"y_mean` needs `conditional_moments"):
         ssep.predict(solution, [1.0]).y_mean  # noqa: B018
 
 

@@ -87,7 +87,7 @@ def test_a_stream_of_windows_keeps_its_length_and_compiles_once():
 def test_an_update_that_fails_says_so():
     solution = first(0, 20, ssep.PowerEP())
     far = ssep.Data(T[20:25], np.full(5, 1e6), aux=EXPOSURE[20:25])
-    with pytest.raises(RuntimeError, match="could not be used|not finite"):
+    with pytest.raises(RuntimeError, match=r"could not be used|not finite"):
         ssep.update(solution, far, refresh=3)
     quiet = ssep.update(solution, far, refresh=3, throw=False)
     assert not bool(quiet.result == ssep.RESULTS.converged)
