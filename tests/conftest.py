@@ -1,6 +1,8 @@
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Compiling is most of the time that the tests take, and their data are tiny: spend less on optimising.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
 import hypothesis
 import jax
