@@ -32,6 +32,7 @@ from ssep.prediction import Prediction as Prediction
 from ssep.prediction import predict as predict
 from ssep.priors import Prior as Prior
 from ssep.priors import SDEPrior as SDEPrior
+from ssep.priors import SpatioTemporalPrior as SpatioTemporalPrior
 from ssep.results import RESULTS as RESULTS
 from ssep.rules import CVI as CVI
 from ssep.rules import ExtendedEP as ExtendedEP

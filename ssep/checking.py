@@ -9,15 +9,17 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ssep.checks import is_concrete, require
 from ssep.compatibility import check_compatible
+from ssep.cubature import finest_gauss_hermite
 from ssep.data import Data
 from ssep.likelihoods.base import as_scalar
 from ssep.marginals import Marginals
-from ssep.prediction import log_predictive, predict
+from ssep.prediction import log_predictive, posterior_at
 from ssep.sampling import check_definite, in_batches, posterior_paths
 from ssep.sites import remove
 from ssep.smoothers.base import Smoother
 from ssep.smoothers.sequential import Sequential
 from ssep.solution import Fit, Solution, as_solution
+from ssep.timeline import recognised
 from ssep.types import Scalar
 
 
@@ -41,13 +43,7 @@ def nlpd(solution: Solution | Fit, data: Data, *, smoother: Smoother = Sequentia
     )
     observed = not is_concrete(data.mask) or bool(np.any(data.mask))
     require(observed, "nlpd(data)", "must have an observation", "none", "Check what is marked as missing.")
-    latents = predict(solved, data.t, smoother=smoother)
-    shape = (*data.y.shape, *latents.f_mean.shape[1:])
-    axes = tuple(range(1, data.y.ndim))
-    marginals = Marginals(
-        jnp.broadcast_to(jnp.expand_dims(latents.f_mean, axes), shape),
-        jnp.broadcast_to(jnp.expand_dims(latents.f_cov, axes), (*shape, shape[-1])),
-    )
+    marginals, _ = posterior_at("nlpd", solved, recognised(data.locations, solved.data.locations), smoother)
     density = _log_predictive(solved.likelihood, data.observations, marginals)
     return -jnp.sum(jnp.where(data.mask, density, 0)) / jnp.sum(data.mask)
 
@@ -82,8 +78,17 @@ def leave_one_out(solution: Solution | Fit) -> LeaveOneOut:
     Exact for a Gaussian likelihood; otherwise the other sites stay as they are, though they would move a little.
     """
     solved = as_solution("leave_one_out", solution)
-    cavity = remove(solved.posterior, solved.sites, 1.0)
+    cavity = _cavity(solved)
     return LeaveOneOut(_log_predictive(solved.likelihood, solved.data.observations, cavity), solved.data.mask)
+
+
+@eqx.filter_jit
+def _cavity(solved: Solution) -> Marginals:
+    locations = solved.data.locations
+    unresolved = solved.prior.anchored(locations).view(locations).unresolved
+    # A site knows only what the nodes resolve.
+    resolved = solved.posterior if unresolved is None else solved.posterior.widened(-unresolved)
+    return remove(resolved, solved.sites, 1.0).widened(unresolved)
 
 
 _log_predictive = eqx.filter_jit(log_predictive)
@@ -93,14 +98,15 @@ class Importance(eqx.Module):
     """The approximate posterior as an importance distribution for the exact one.
 
     Attributes:
-        paths: Draws of the latents at the data's times from the approximate posterior.
+        paths: Draws of the latents of each observation from the approximate posterior; of a prior with inducing places,
+            of the part that these resolve.
         log_weights: Unnormalised log weights, likelihood over sites, one per path.
         log_evidence: The corrected log marginal likelihood; exp of it is unbiased.
         effective_sample_size: How many independent exact draws the paths are worth.
         pareto_k: The tail index of the weights (below 0.7 is good); None unless ArviZ (`arviz-stats`) is installed.
     """
 
-    paths: Float[Array, "sample time latent"]
+    paths: Float[Array, "sample *obs latent"]
     log_weights: Float[Array, " sample"]
     log_evidence: Scalar
     effective_sample_size: Scalar
@@ -113,10 +119,10 @@ class Importance(eqx.Module):
 
     @property
     def posterior(self) -> Marginals:
-        """Corrected means and covariances of the latents at each of the data's times."""
-        mean = jnp.einsum("s,skd->kd", self.weights, self.paths)
+        """Corrected means and covariances of the latents of each observation."""
+        mean = jnp.einsum("s,s...d->...d", self.weights, self.paths)
         centred = self.paths - mean
-        return Marginals(mean, jnp.einsum("s,ski,skj->kij", self.weights, centred, centred))
+        return Marginals(mean, jnp.einsum("s,s...i,s...j->...ij", self.weights, centred, centred))
 
 
 def importance_correct(
@@ -148,18 +154,22 @@ def importance_correct(
 @eqx.filter_jit
 def _weigh(key, count, solved, smoother):
     state_space = solved.prior.discretise(solved.data, solved.start)
+    view = state_space.view
     filtered = smoother.filter(state_space, solved.sites)
-    no_spread = jnp.zeros(state_space.offset.shape + state_space.offset.shape[-1:], state_space.offset.dtype)
+    cubature = finest_gauss_hermite(view.num_latents)
 
-    def log_ratio(y, aux, f, site):
+    def log_ratio(y, aux, f, site, unresolved):
         log_site = jnp.sum(site.linear * f) - jnp.sum(f[:, None] * site.precision * f) / 2
-        return as_scalar(solved.likelihood, solved.likelihood.log_prob(y, f, aux)) - log_site
+        if unresolved is None:
+            return as_scalar(solved.likelihood, solved.likelihood.log_prob(y, f, aux)) - log_site
+        return solved.likelihood.predictive_log_prob(y, Marginals(f, jnp.diag(unresolved)), aux, cubature) - log_site
 
     def weigh(path):
-        seen = state_space.spread(Marginals(path, no_spread)).mean
-        return path, jnp.sum(solved.data.observations.map(log_ratio, seen, solved.sites))
+        f = view.with_means(path)
+        return f, jnp.sum(solved.data.observations.map(log_ratio, f, solved.sites, view.unresolved))
 
-    paths, log_weights = in_batches(key, count, posterior_paths(smoother, filtered, solved.sites), weigh)
+    draw = posterior_paths(smoother, filtered, view.centre(solved.sites)[0])
+    paths, log_weights = in_batches(key, count, draw, weigh)
     return paths, log_weights, filtered.log_normaliser
 
 

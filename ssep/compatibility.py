@@ -8,6 +8,7 @@ import numpy as np
 from ssep.checks import is_concrete, require
 from ssep.data import Data
 from ssep.likelihoods.base import Likelihood
+from ssep.memory import check_memory
 from ssep.priors.base import Prior
 from ssep.rules.base import Rule
 from ssep.sites import SiteState
@@ -43,6 +44,8 @@ def check_compatible(
     )
     rule.check_likelihood(lik)
     _check_latents(prior, lik)
+    prior.check_places(f"{call}(data)", data.locations)
+    check_memory(call, prior, data)
     _check_sites(prior, sites, data, call)
     if is_concrete(data):
         _check_support(lik, data)
@@ -66,7 +69,7 @@ def _check_latents(prior: Prior, lik: Likelihood) -> None:
         type(lik).__name__,
         f"needs {lik.num_latents} latent{'s' * (lik.num_latents != 1)}",
         f"a prior with {prior.num_latents}",
-        "Give `SDEPrior` one kernel per latent: `SDEPrior((k1, k2))`.",
+        f"Give `{type(prior).__name__}` one kernel per latent: `SDEPrior((k1, k2))`.",
     )
 
 

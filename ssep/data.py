@@ -10,6 +10,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from ssep.checks import as_aux, as_float, first_offender, is_concrete, require
+from ssep.locations import Locations, places_of
+from ssep.records import group_records
 from ssep.types import Aux
 
 
@@ -44,28 +46,58 @@ class Data(eqx.Module):
         mask: Optional, same shape as `y`: False marks what is missing, whatever `y` holds there.
         aux: Optional pytree of arrays that begin with the shape of `y`: extras per observation, handed to the
             likelihood (the exposure of a count, say).
+        r: Optional places in R dimensions, for a `SpatioTemporalPrior`: shape (J, R) for y of shape (n, J) at a fixed
+            set of places; (n, J, R), or (n, R) for y of shape (n,), where places differ from time to time. On a line
+            (R = 1), (J,) and (n,) will do.
     """
 
     t: Float[Array, " time"]
     y: Float[Array, "time *obs"]
     mask: Bool[Array, "time *obs"]
     aux: Aux
+    r: Float[Array, "*places space"] | None
     gaps: Float[Array, " gap"]
     """The distinct gaps between successive times: each is discretised once."""
     gap_index: Int[Array, " time"]
     """Which of them leads to each time; the gap before the first time is zero."""
 
-    def __init__(self, t: Any, y: Any, *, mask: Any = None, aux: Aux = None):
+    def __init__(self, t: Any, y: Any, *, mask: Any = None, aux: Aux = None, r: Any = None):
         aux = as_aux(aux)
         _check_shapes(t, y, mask, aux)
         times, values, extras = as_float(t), as_float(y), jax.tree.map(as_float, aux)
+        places = None if r is None else places_of(r, values.shape).astype(times.dtype)
         observed = _observed(values, mask)
         _check_values(t, values, observed, extras)
+        self.r = None if places is None else _known_places(places, observed)
         self.t = times
         self.mask = observed
         self.y = _fill(values, observed)
         self.aux = jax.tree.map(lambda extra: _fill(extra, observed), extras)
         self.gaps, self.gap_index = _distinct_gaps(t, self.t.dtype)
+
+    @classmethod
+    def from_records(
+        cls, t: Any, r: Any, y: Any, *, aux: Aux = None, fixed_places: bool = False, per_step: int | None = None
+    ) -> "Data":
+        """Sort and group records, one observation each, in any order.
+
+        Args:
+            t: Their times, shape (N,).
+            r: Their places, shape (N, R), or (N,) on a line.
+            y: Their values, shape (N,); NaN means missing.
+            aux: Optional extras per record.
+            fixed_places: Whether records come from a set of stations: then `r` is the set of distinct places, and y has
+                a column for each. Otherwise each time has as many columns as records, filled up with missing ones.
+            per_step: At most so many records in a row; further ones of the same time go to rows of their own. Without
+                it a row is as long as the largest number of records of one time.
+        """
+        rows = group_records(t, r, y, as_aux(aux), fixed_places, per_step)
+        return cls(rows.t, rows.y, mask=rows.mask, aux=rows.aux, r=rows.r)
+
+    @property
+    def locations(self) -> Locations:
+        """The times and places without the observations."""
+        return Locations(self.t, self.r, self.per_step, own=True)
 
     @property
     def observations(self) -> Observations:
@@ -88,14 +120,23 @@ class Data(eqx.Module):
 
     def last(self, count: int) -> "Data":
         """The last steps only."""
-        taken = self.observations if count >= self.t.shape[0] else jax.tree.map(lambda x: x[-count:], self.observations)
-        return Data(self.t[-count:], taken.y, mask=taken.mask, aux=taken.aux)
+        taken = jax.tree.map(lambda x: x[-count:], self.observations)
+        places = self.r[-count:] if self.locations.moving else self.r  # pyright: ignore[reportOptionalSubscript]
+        return Data(self.t[-count:], taken.y, mask=taken.mask, aux=taken.aux, r=places)
+
+    def first(self, count: int) -> "Data":
+        """The first steps only, with the distinct gaps of all."""
+        names = ["t", "y", "mask", "aux", "gap_index", *(["r"] if self.locations.moving else [])]
+        cut = jax.tree.map(lambda x: x[:count], [getattr(self, name) for name in names])
+        where = lambda data: [getattr(data, name) for name in names]  # noqa: E731
+        return eqx.tree_at(where, self, cut, is_leaf=lambda leaf: leaf is None)
 
     def followed_by(self, other: "Data") -> "Data":
-        """These data and later ones."""
+        """These data and later ones, at the same places if places are fixed."""
         first, second = self.observations, other.observations
         joined = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), first, second)
-        return Data(jnp.concatenate([self.t, other.t]), joined.y, mask=joined.mask, aux=joined.aux)
+        places = jnp.concatenate([self.r, other.r]) if self.locations.moving else self.r  # pyright: ignore[reportArgumentType, reportCallIssue]
+        return Data(jnp.concatenate([self.t, other.t]), joined.y, mask=joined.mask, aux=joined.aux, r=places)
 
     @property
     def per_step(self) -> int | None:
@@ -155,6 +196,17 @@ def _check_shapes(t: Any, y: Any, mask: Any, aux: Aux) -> None:
             f"shape {np.shape(extra)}",
             "Give one entry per observation (`np.broadcast_to` helps).",
         )
+
+
+def _known_places(places: Array, observed: Array) -> Array:
+    """Places must be known, except those of missing observations, which get any."""
+    known = jnp.isfinite(places).all(-1)
+    needed = observed if known.ndim == observed.ndim else jnp.ones_like(known)
+    if is_concrete(places, observed):
+        valid = np.asarray(known | ~needed)
+        offender = "" if valid.all() else first_offender(np.asarray(places), valid)
+        require(valid.all(), "Data(r)", "must be finite where y is observed", offender, "Mark those as missing.")
+    return _fill(places, known)
 
 
 def _check_values(t: Any, y: Any, observed: Array, aux: Aux) -> None:

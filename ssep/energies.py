@@ -17,7 +17,10 @@ from ssep.types import Aux, Scalar, ScalarLike
 
 
 class Energy(eqx.Module):
-    """An objective at given sites; for a Gaussian likelihood all of them are the exact negative log evidence."""
+    """An objective at given sites; for a Gaussian likelihood all of them are the exact negative log evidence.
+
+    The posterior is that of the part of the latents which the nodes resolve, the one that sites and cavities are about.
+    """
 
     @abc.abstractmethod
     def __call__(
@@ -38,10 +41,10 @@ class FilterEnergy(Energy):
     ) -> Scalar:
         """The energy."""
         if data.per_step is None:
-            return -_log_expected_powers(likelihood, rule, data, filtered.predicted, 1.0)
-        updated = Marginals(filtered.conditioned.mean, filtered.conditioned.cov)
-        cavity = remove(filtered.state_space.spread(updated), sites, 1.0)
-        return -(filtered.log_normaliser + _log_ratios(likelihood, rule, data, cavity, sites, 1.0))
+            predicted = filtered.state_space.view.complete(filtered.predicted)
+            return -_log_expected_powers(likelihood, rule, data, predicted, 1.0)
+        cavity = remove(filtered.updated, sites, 1.0)
+        return -(filtered.log_normaliser + _log_ratios(likelihood, rule, data, filtered, cavity, sites, 1.0))
 
 
 class PowerEPEnergy(Energy):
@@ -74,7 +77,7 @@ class PowerEPEnergy(Energy):
             "Give the energy its own power, for example `PowerEPEnergy(0.5)`, or use `FreeEnergy`.",
         )
         cavity = remove(posterior, sites, alpha)
-        return -(filtered.log_normaliser + _log_ratios(likelihood, rule, data, cavity, sites, alpha) / alpha)
+        return -(filtered.log_normaliser + _log_ratios(likelihood, rule, data, filtered, cavity, sites, alpha) / alpha)
 
 
 class FreeEnergy(Energy):
@@ -88,12 +91,13 @@ class FreeEnergy(Energy):
     ) -> Scalar:
         """The energy."""
 
-        def gain(y: Scalar, aux: Aux, marginal: Marginals, site: SiteState) -> Scalar:
+        def gain(y: Scalar, aux: Aux, marginal: Marginals, complete: Marginals, site: SiteState) -> Scalar:
             second = marginal.cov + jnp.outer(marginal.mean, marginal.mean)
             log_site = jnp.sum(site.linear * marginal.mean) - jnp.sum(site.precision * second) / 2
-            return rule.expected_log(likelihood, y, aux, marginal) - log_site
+            return rule.expected_log(likelihood, y, aux, complete) - log_site
 
-        gains = data.observations.map(gain, posterior, sites)
+        complete = filtered.state_space.view.complete(posterior)
+        gains = data.observations.map(gain, posterior, complete, sites)
         return -(filtered.log_normaliser + jnp.sum(gains))
 
 
@@ -107,12 +111,19 @@ def _log_expected_powers(
 
 
 def _log_ratios(
-    likelihood: Likelihood, rule: Rule, data: Data, cavity: Marginals, sites: SiteState, alpha: ScalarLike
+    likelihood: Likelihood,
+    rule: Rule,
+    data: Data,
+    filtered: Filtered,
+    cavity: Marginals,
+    sites: SiteState,
+    alpha: ScalarLike,
 ) -> Scalar:
-    """Sum of log E_cav p^alpha - log E_cav site^alpha."""
+    """Sum of log E_cav p^alpha - log E_cav site^alpha, the former with what the nodes do not resolve."""
 
     def log_site(y: Scalar, aux: Aux, marginal: Marginals, site: SiteState) -> Scalar:
         return condition(marginal.mean, marginal.cov, site.linear * alpha, site.precision * alpha).log_normaliser
 
     log_sites = jnp.sum(data.observations.map(log_site, cavity, sites))
-    return _log_expected_powers(likelihood, rule, data, cavity, alpha) - log_sites
+    complete = filtered.state_space.view.complete(cavity)
+    return _log_expected_powers(likelihood, rule, data, complete, alpha) - log_sites

@@ -1,6 +1,7 @@
 """The first sites, made by a filter that goes forward once."""
 
 import jax
+import jax.numpy as jnp
 
 from ssep.conditioning import condition
 from ssep.data import Data
@@ -18,16 +19,19 @@ def first_pass(state_space: StateSpace, lik: Likelihood, rule: Rule, step: StepC
 
     The only refresh of sites inside a scan: here each step's sites depend on those before.
     """
+    view = state_space.view
 
     def forward(belief, inputs):
-        gap, offset, observations = inputs
-        belief = state_space.predict(gap, *belief)
-        mean, cov, cross = state_space.project(*belief)
-        predicted = Marginals(mean + offset, cov)
-        sites = step.begin(refresh(lik, rule, observations, state_space.spread(predicted), 1.0))
-        collected = state_space.collect(sites)
-        conditioned = condition(predicted.mean, cov, collected.linear, collected.precision)
+        here, offset, unresolved, observations = inputs
+        belief = state_space.predict(here, *belief)
+        mean, cov, cross = state_space.project(here, *belief)
+        seen = state_space.spread(here, Marginals(mean, cov))
+        cavity = seen if offset is None else Marginals(seen.mean + offset, seen.cov)
+        sites = step.begin(refresh(lik, rule, observations, cavity, unresolved, 1.0))
+        pull = 0 if offset is None else jnp.einsum("...ij,...j->...i", sites.precision, offset)
+        collected = state_space.collect(here, SiteState(sites.linear - pull, sites.precision))
+        conditioned = condition(mean, cov, collected.linear, collected.precision)
         return state_space.update(*belief, cross, conditioned), sites
 
-    inputs = (state_space.gap_index, state_space.offset, data.observations)
+    inputs = (state_space.steps, view.offset, view.unresolved, data.observations)
     return jax.lax.scan(forward, state_space.start(), inputs)[1]

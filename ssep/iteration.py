@@ -10,7 +10,7 @@ from ssep.likelihoods.base import Likelihood, as_scalar
 from ssep.marginals import Marginals
 from ssep.refresh import Refresh, is_proper, refresh
 from ssep.rules.base import Rule
-from ssep.sites import SiteState, remove
+from ssep.sites import SiteState, choose, remove
 from ssep.smoothers.base import Filtered, Smoother
 from ssep.statespace import StateSpace
 from ssep.steps import StepControl
@@ -28,9 +28,9 @@ class Problem(eqx.Module):
     smoother: Smoother
 
     def solve(self, sites: SiteState) -> tuple[Filtered, Marginals]:
-        """The filter and the posterior under the sites."""
+        """The filter and the posterior under the sites, of what the nodes resolve."""
         filtered = self.smoother.filter(self.state_space, sites)
-        return filtered, self.state_space.spread(self.smoother.smooth(filtered))
+        return filtered, self.smoother.smooth(filtered)
 
     def refreshed(
         self, step: StepControl, found: SiteState, usable: Bool[Array, "*obs"], sites: SiteState
@@ -39,10 +39,7 @@ class Problem(eqx.Module):
         data = self.data.restricted(usable)
         problem = Problem(self.state_space, self.likelihood, self.rule, data, self.smoother)
         aimed = step.aim(problem.refresh(sites, problem.solve(sites)[1]))
-        return SiteState(
-            jnp.where(usable[..., None], aimed.linear, found.linear),
-            jnp.where(usable[..., None, None], aimed.precision, found.precision),
-        )
+        return choose(usable, aimed, found)
 
     def fit(self, posterior: Marginals, usable: Bool[Array, "*obs"]) -> Scalar:
         """The mean log density of the usable observations at the posterior means."""
@@ -58,7 +55,8 @@ class Problem(eqx.Module):
     def refresh(self, sites: SiteState, posterior: Marginals) -> Refresh:
         """The targets of the sites."""
         cavity = remove(posterior, sites, self.rule.alpha)
-        return refresh(self.likelihood, self.rule, self.data.observations, cavity, self.rule.alpha)
+        unresolved = self.state_space.view.unresolved
+        return refresh(self.likelihood, self.rule, self.data.observations, cavity, unresolved, self.rule.alpha)
 
 
 class Progress(eqx.Module):
@@ -134,12 +132,8 @@ def iterate(
 
 def _residual(progress: Progress, step: StepControl) -> SiteState:
     """From the sites to where they should go; zero where the target is unusable."""
-    aimed = step.aim(progress.wanted)
-    usable = progress.wanted.usable
-    return SiteState(
-        jnp.where(usable[..., None], aimed.linear - progress.sites.linear, 0),
-        jnp.where(usable[..., None, None], aimed.precision - progress.sites.precision, 0),
-    )
+    residual = jax.tree.map(jnp.subtract, step.aim(progress.wanted), progress.sites)
+    return choose(progress.wanted.usable, residual, jax.tree.map(jnp.zeros_like, residual))
 
 
 def _length(progress: Progress, step: StepControl) -> Scalar:

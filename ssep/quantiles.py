@@ -9,7 +9,7 @@ from ssep.types import Scalar
 
 
 def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool) -> Scalar:
-    """The smallest y with cdf(y) >= level: bracket it by doubling, then bisect; integers for discrete distributions."""
+    """The smallest y with cdf(y) >= level: bracket it in growing steps, then bisect; an integer if discrete."""
     one = jnp.ones_like(level)
     largest = jnp.finfo(one.dtype).max / 8
     high = jax.lax.while_loop(lambda y: (cdf(y) < level) & (y < largest), lambda y: 4 * y, one)

@@ -10,7 +10,7 @@ from ssep.likelihoods.base import Likelihood
 from ssep.linalg import cholesky
 from ssep.marginals import Marginals
 from ssep.rules.base import Rule
-from ssep.sites import SiteState
+from ssep.sites import SiteState, blur
 from ssep.types import ScalarLike
 
 
@@ -24,9 +24,18 @@ class Refresh(eqx.Module):
     """Whether the cavity was a distribution and the target is finite; other observations keep the site they have."""
 
 
-def refresh(lik: Likelihood, rule: Rule, observations: Observations, cavity: Marginals, alpha: ScalarLike) -> Refresh:
-    """The rule's targets, given the cavities."""
-    target = observations.map(lambda y, aux, marginal: rule.update(lik, y, aux, marginal, alpha), cavity)
+def refresh(
+    lik: Likelihood,
+    rule: Rule,
+    observations: Observations,
+    cavity: Marginals,
+    unresolved: Float[Array, "*obs latent"] | None,
+    alpha: ScalarLike,
+) -> Refresh:
+    """The rule's targets, given the cavities and the variances that come on top of them."""
+    seen = cavity.widened(unresolved)
+    target = observations.map(lambda y, aux, marginal: rule.update(lik, y, aux, marginal, alpha), seen)
+    target = blur(target, unresolved, alpha)
     # In the precision of the data, whatever the likelihood's parameters came in.
     target = jax.tree.map(lambda leaf: leaf.astype(cavity.mean.dtype), target)
     finite = jnp.isfinite(target.linear).all(-1) & jnp.isfinite(target.precision).all((-2, -1))

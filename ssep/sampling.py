@@ -13,21 +13,22 @@ from ssep.checks import is_concrete, require
 from ssep.data import Data
 from ssep.likelihoods.base import Likelihood
 from ssep.linalg import root_psd
+from ssep.locations import Locations
 from ssep.prediction import check_aux
 from ssep.priors.base import Prior
 from ssep.sites import SiteState
 from ssep.smoothers.base import Filtered, Smoother
 from ssep.smoothers.sequential import Sequential
 from ssep.solution import Fit, Solution, as_solution
-from ssep.statespace import StateSpace
-from ssep.timeline import check_times, merge
+from ssep.statespace import Shared, StateSpace, View
+from ssep.timeline import look_at, merge
 from ssep.types import Aux
 
 _BATCH = 256
 
 
 class Paths(eqx.Module):
-    """Joint draws: along a path the values at all times belong together.
+    """Joint draws: along a path the values at all times and places belong together.
 
     Attributes:
         f: Paths of the latents.
@@ -35,8 +36,8 @@ class Paths(eqx.Module):
             came with extras and `aux` was not given.
     """
 
-    f: Float[Array, "sample new latent"]
-    y: Float[Array, "sample new"] | None
+    f: Float[Array, "sample *new latent"]
+    y: Float[Array, "sample *new"] | None
 
 
 def sample(
@@ -45,6 +46,7 @@ def sample(
     t_new: Any,
     num_samples: int = 1,
     *,
+    r_new: Any = None,
     lik: Likelihood | None = None,
     aux: Aux = None,
     smoother: Smoother = Sequential(),
@@ -56,6 +58,7 @@ def sample(
         source: What `infer` or `fit` returned, for posterior paths; or a prior.
         t_new: Times, shape (m,), in any order; equal times see equal latents.
         num_samples: The number of paths.
+        r_new: Places, for a prior in space and time, as in `predict`.
         lik: The likelihood of observations along paths of a prior; a solution has its own.
         aux: Extras of the observations to draw, as in `Data(aux=...)`.
         smoother: How the filter and the smoother are run.
@@ -64,22 +67,23 @@ def sample(
     require(whole, "sample(num_samples)", "must be a positive integer", num_samples, "Ask for one path or more.")
     key_f, key_y = jax.random.split(key)
     if isinstance(source, Prior):
-        times = check_times("sample", t_new)
-        order = jnp.argsort(times, stable=True)
-        data = Data(times[order], jnp.full(times.shape, jnp.nan, times.dtype))
-        f = _sample_prior(key_f, source, data, jnp.argsort(order, stable=True), num_samples)
+        where = look_at("sample", source, None, t_new, r_new)
+        f = _sample_prior(key_f, source, where, num_samples)
     else:
         solved = as_solution("sample", source)
         require(
             lik is None, "sample(lik)", "is for paths of a prior", "a solution with its own likelihood", "Leave it out."
         )
         lik = solved.likelihood
+        where = look_at("sample", solved.prior, solved.data.locations, t_new, r_new)
         line = merge("sample", solved, t_new)
-        check_definite("sample", line.sites)
-        f = _sample_posterior(key_f, solved.prior, line, solved.start, num_samples, smoother)
+        check_definite("sample", solved.sites)
+        f = _sample_posterior(
+            key_f, solved.prior, solved.data.locations, solved.sites, solved.start, line, where, num_samples, smoother
+        )
         if aux is None and jax.tree.leaves(solved.data.aux):
             lik = None  # without the extras that the data came with, an observation cannot be drawn
-    extras = check_aux("sample", aux, f.shape[1:2])
+    extras = check_aux("sample", aux, where.shape)
     return Paths(f, None if lik is None or not _can_draw(lik) else _observe(key_y, lik, f, extras))
 
 
@@ -102,16 +106,72 @@ def check_definite(call: str, sites: SiteState) -> None:
 
 
 @eqx.filter_jit
-def _sample_prior(key, prior, data, places, count):
-    state_space = prior.discretise(data)
-    paths = in_batches(key, count, prior_paths(state_space), lambda g: g)
-    return (paths + state_space.offset)[:, places]
+def _sample_prior(key, prior, where, count):
+    # A prior without inducing places is exact wherever it is drawn.
+    own = prior.anchored(where)
+    view = own.view(where)
+    nodes_key, rest_key = jax.random.split(key)
+    nodes = _at_times(own, where.t)
+    drawn = in_batches(nodes_key, count, lambda key, size: jax.vmap(_reader(view))(nodes(key, size)), lambda f: f)
+    return _with_rest(rest_key, own, where, drawn, count)
 
 
 @eqx.filter_jit
-def _sample_posterior(key, prior, line, start, count, smoother):
-    filtered = smoother.filter(prior.discretise(line.data, start), line.sites)
-    return in_batches(key, count, posterior_paths(smoother, filtered, line.sites), lambda path: path[line.places])
+def _sample_posterior(key, prior, seen, sites, start, line, where, count, smoother):
+    prior = prior.anchored(seen)
+    space, node_sites = line.nodes(prior, seen, sites, start)
+    filtered = smoother.filter(space, node_sites)
+    old, new = prior.view(seen), prior.view(where)
+    noise = _site_noise(sites)
+
+    def node_noise(key: PRNGKeyArray) -> Float[Array, "line node"]:
+        return line.scatter(_writer(old)(noise(key)))
+
+    paths = posterior_paths(smoother, filtered, node_sites, node_noise)
+    path_key, rest_key = jax.random.split(key)
+    read = _reader(new)
+    drawn = in_batches(path_key, count, paths, lambda path: read(path[line.new]))
+    return _with_rest(rest_key, prior, where, drawn, count)
+
+
+def _reader(view: View) -> Callable[[Array], Array]:
+    """From nodes at all steps to latents of all observations, with their means."""
+    read = jax.vmap(lambda step, nodes: view.read(step, nodes[:, None])[..., 0])
+    return lambda nodes: view.with_means(read(view.steps, nodes))
+
+
+def _writer(view: View) -> Callable[[Array], Array]:
+    """The adjoint of reading."""
+    write = jax.vmap(lambda step, latents: view.write(step, latents[..., None])[:, 0])
+    return lambda latents: write(view.steps, latents)
+
+
+def _at_times(prior: Prior, times: Float[Array, " new"]) -> Callable[[PRNGKeyArray, int], Float[Array, "..."]]:
+    """A function that draws paths of the nodes of an anchored prior, at times in any order."""
+    order = jnp.argsort(times, stable=True)
+    data = Data(times[order], jnp.full(times.shape, jnp.nan, times.dtype))
+    dynamics = prior.dynamics(data)
+    draw = prior_paths(StateSpace(dynamics, Shared(dynamics.num_nodes), data.gap_index))
+    return lambda key, size: draw(key, size)[:, jnp.argsort(order, stable=True)]
+
+
+def _with_rest(key: PRNGKeyArray, prior: Prior, where: Locations, drawn: Array, count: int) -> Array:
+    """Add what the nodes do not resolve: a field of its own, drawn exactly at all places that occur."""
+    rest = prior.residual()
+    if rest is None or prior.view(where).unresolved is None:
+        return drawn
+    places = where.places.reshape(-1, where.places.shape[-1])
+    fixed = Locations(where.t, places, places.shape[0], own=True)
+    anchored = rest.anchored(fixed)
+    read, nodes = _reader(anchored.view(fixed)), _at_times(anchored, where.t)
+
+    def keep(path: Float[Array, "new place latent"]) -> Array:
+        if not where.moving:
+            return path
+        own = jnp.arange(where.t.shape[0])
+        return path.reshape(where.t.shape[0], *where.shape, path.shape[-1])[own, own]
+
+    return drawn + in_batches(key, count, lambda key, size: jax.vmap(read)(nodes(key, size)), keep)
 
 
 def in_batches(
@@ -124,53 +184,71 @@ def in_batches(
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:count], batches)
 
 
-def posterior_paths(
-    smoother: Smoother, filtered: Filtered, sites: SiteState
-) -> Callable[[PRNGKeyArray, int], Float[Array, "sample time latent"]]:
-    """A function that draws posterior paths.
+def _site_noise(sites: SiteState) -> Callable[[PRNGKeyArray], Float[Array, "*obs latent"]]:
+    """A function that draws e ~ N(0, Lam) for every site."""
+    size = sites.linear.shape[-1]
+    roots = jax.vmap(root_psd)(sites.precision.reshape(-1, size, size)).reshape(sites.precision.shape)
 
-    Durbin and Koopman (2002), in natural parameters: with g a path of the prior without its mean and e ~ N(0, Lam),
-    g plus the posterior mean under linear parts b - Lam g - e has the posterior's distribution.
+    def draw(key: PRNGKeyArray) -> Float[Array, "*obs latent"]:
+        normal = jax.random.normal(key, sites.linear.shape, sites.linear.dtype)
+        return jnp.einsum("...ij,...j->...i", roots, normal)
+
+    return draw
+
+
+def posterior_paths(
+    smoother: Smoother,
+    filtered: Filtered,
+    sites: SiteState,
+    noise: Callable[[PRNGKeyArray], Float[Array, "time *obs latent"]] | None = None,
+) -> Callable[[PRNGKeyArray, int], Float[Array, "sample time *obs latent"]]:
+    """A function that draws posterior paths, without the means of the prior.
+
+    Durbin and Koopman (2002), in natural parameters: with g a path of the prior and e ~ N(0, Lam), g plus the posterior
+    mean under linear parts b - Lam g - e has the posterior's distribution. The sites have had their means taken out;
+    `noise` draws e, if there is a cheaper way than from the sites themselves.
     """
     draw = prior_paths(filtered.state_space)
-    collected = filtered.state_space.collect(sites)
-    roots = jax.vmap(root_psd)(collected.precision)
+    disturb = _site_noise(sites) if noise is None else noise
 
-    def correct(g: Float[Array, "time latent"], normal: Float[Array, "time latent"]) -> Float[Array, "time latent"]:
-        noise = jnp.einsum("kij,kj->ki", roots, normal)
-        linear = collected.linear - jnp.einsum("kij,kj->ki", collected.precision, g) - noise
-        return g + smoother.mean(filtered, SiteState(linear, collected.precision))
+    def correct(g: Float[Array, "time *obs latent"], key: PRNGKeyArray) -> Float[Array, "time *obs latent"]:
+        linear = sites.linear - jnp.einsum("...ij,...j->...i", sites.precision, g) - disturb(key)
+        return g + smoother.mean(filtered, SiteState(linear, sites.precision))
 
-    def paths(key: PRNGKeyArray, count: int) -> Float[Array, "sample time latent"]:
+    def paths(key: PRNGKeyArray, count: int) -> Float[Array, "sample time *obs latent"]:
         key_path, key_noise = jax.random.split(key)
-        g = draw(key_path, count)
-        return jax.vmap(correct)(g, jax.random.normal(key_noise, g.shape, g.dtype))
+        return jax.vmap(correct)(draw(key_path, count), jax.random.split(key_noise, count))
 
     return paths
 
 
-def prior_paths(state_space: StateSpace) -> Callable[[PRNGKeyArray, int], Float[Array, "sample time latent"]]:
+def prior_paths(state_space: StateSpace) -> Callable[[PRNGKeyArray, int], Float[Array, "sample time *obs latent"]]:
     """A function that draws paths of the latents without their means."""
-    start = root_psd(state_space.initial_cov)
-    noises = jax.vmap(root_psd)(state_space.noises)
+    mean, cov = state_space.start()
+    start, noise = root_psd(cov), state_space.dynamics.noise_root()
 
-    def path(normal: Float[Array, "draws state"]) -> Float[Array, "time latent"]:
+    def path(normal: Float[Array, "draws state"]) -> Float[Array, "time *obs latent"]:
         def forward(state, inputs):
-            gap, draws = inputs
-            state = state_space.carry(gap, state) + noises[gap] @ draws
-            return state, state_space.read(state)
+            step, draws = inputs
+            state = state_space.carry(step, state) + noise(step[0], draws)
+            return state, state_space.spread_mean(step, state_space.read(step, state[:, None])[:, 0])
 
-        return jax.lax.scan(forward, start @ normal[0], (state_space.gap_index, normal[1:]))[1]
+        return jax.lax.scan(forward, start @ normal[0], (state_space.steps, normal[1:]))[1]
 
-    def paths(key: PRNGKeyArray, count: int) -> Float[Array, "sample time latent"]:
-        shape = (count, state_space.gap_index.shape[0] + 1, start.shape[0])
-        return jax.vmap(path)(jax.random.normal(key, shape, start.dtype))
+    def paths(key: PRNGKeyArray, count: int) -> Float[Array, "sample time *obs latent"]:
+        shape = (count, state_space.gap_index.shape[0] + 1, mean.shape[0])
+        return jax.vmap(path)(jax.random.normal(key, shape, mean.dtype))
 
     return paths
 
 
 @eqx.filter_jit
 def _observe(key, lik, f, aux):
-    keys = jax.random.split(key, f.shape[:2])
-    along = jax.vmap(lambda key, latents, extra: jnp.reshape(lik.sample(key, latents, extra), ()))
-    return jax.vmap(along, (0, 0, None))(keys, f, aux)
+    keys = jax.random.split(key, f.shape[:-1])
+
+    def draw(key, latents, extra):
+        return jnp.reshape(lik.sample(key, latents, extra), ())
+
+    for _ in range(f.ndim - 2):
+        draw = jax.vmap(draw)
+    return jax.vmap(draw, (0, 0, None))(keys, f, aux)

@@ -2,7 +2,7 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from ssep.linalg import symmetrise
 from ssep.marginals import Marginals
@@ -33,3 +33,28 @@ def remove(marginals: Marginals, sites: SiteState, alpha: ScalarLike) -> Margina
     keep = jnp.eye(mean.shape[-1], dtype=mean.dtype) - alpha * jnp.einsum("...ij,...jk->...ik", cov, sites.precision)
     solved = jnp.linalg.solve(keep, jnp.concatenate([reduced[..., None], cov], -1))
     return Marginals(solved[..., 0], symmetrise(solved[..., 1:]))
+
+
+def blur(sites: SiteState, variance: Float[Array, "*obs latent"] | None, alpha: ScalarLike) -> SiteState:
+    """Sites of f = h + e as sites of h, where e has the given variances.
+
+    The fraction `alpha` of a site, with e integrated out, is again a site: inv(I + alpha Lam C) times both parameters.
+    That is the sparse power EP of Bui, Yan and Turner (2017): alpha = 1 is FITC, alpha = 0 the variational bound.
+    """
+    if variance is None:
+        return sites
+    spread = alpha * sites.precision * variance[..., None, :]
+    both = jnp.concatenate([sites.precision, sites.linear[..., None]], -1)
+    if both.shape[-2] == 1:
+        divided = both / (1 + spread)
+    else:
+        divided = jnp.linalg.solve(jnp.eye(both.shape[-2], dtype=both.dtype) + spread, both)
+    return SiteState(divided[..., -1], symmetrise(divided[..., :-1]))
+
+
+def choose(condition: Bool[Array, "*obs"], chosen: SiteState, otherwise: SiteState) -> SiteState:
+    """For each observation one site or the other."""
+    return SiteState(
+        jnp.where(condition[..., None], chosen.linear, otherwise.linear),
+        jnp.where(condition[..., None, None], chosen.precision, otherwise.precision),
+    )

@@ -89,6 +89,14 @@ def _check_follows(old: Solution, data: Data) -> None:
         f"{data.per_step} per step where there were {old.data.per_step}",
         "Build it as the first `Data` was built.",
     )
+    if data.r is not None and not data.locations.moving and is_concrete(data.r, old.data.r):
+        require(
+            np.array_equal(data.r, np.asarray(old.data.r)),
+            "update(data)",
+            "must be at the same fixed places as the data before",
+            "others",
+            "Mark places without a reading as missing.",
+        )
     check_resolution("update", data)
     if is_concrete(old.end.t, data.t):
         require(
@@ -117,11 +125,6 @@ def _belief_before(old: Solution, length: int, smoother: Smoother) -> Belief | N
 
 @eqx.filter_jit
 def _filter_until(old: Solution, before: int, smoother: Smoother) -> Belief:
-    state_space = old.prior.discretise(old.data, old.start)
-    early = eqx.tree_at(
-        lambda space: (space.gap_index, space.offset),
-        state_space,
-        (state_space.gap_index[:before], state_space.offset[:before]),
-    )
+    early = old.prior.discretise(old.data.first(before), old.start)
     filtered = smoother.filter(early, jax.tree.map(lambda leaf: leaf[:before], old.sites))
     return Belief(old.data.t[before - 1], filtered.last_mean, filtered.last_cov)

@@ -58,11 +58,11 @@ def _sweep(prior, lik, sites, rule, data, smoother, step, objective):
     cold = sites is None
     sites = first_pass(state_space, lik, rule, step, data) if cold else drop_missing(sites, data.observations)
     filtered = smoother.filter(state_space, sites)
-    posterior = state_space.spread(smoother.smooth(filtered))
+    posterior = smoother.smooth(filtered)
     energy = objective(lik, rule, data, sites, filtered, posterior)
     cavity = remove(posterior, sites, rule.alpha)
-    wanted = refresh(lik, rule, data.observations, cavity, rule.alpha)
-    return posterior, step(sites, wanted), energy
+    wanted = refresh(lik, rule, data.observations, cavity, state_space.view.unresolved, rule.alpha)
+    return state_space.view.complete(posterior), step(sites, wanted), energy
 
 
 def drop_missing(sites: SiteState, observations: Observations) -> SiteState:

@@ -1,26 +1,48 @@
 """The times of the data and the times of a prediction on one line."""
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ssep.checks import as_float, first_offender, is_concrete, require
 from ssep.data import Data, check_resolution
+from ssep.locations import Locations, check_finite, on_a_line
+from ssep.priors.base import Prior
 from ssep.sites import SiteState
 from ssep.solution import Solution
+from ssep.statespace import Belief, Shared, StateSpace
 
 
 class Timeline(eqx.Module):
-    """Sites at the times of the data, nothing at new times between, before and after them."""
+    """The steps of the data, and new times between, before and after them."""
 
     data: Data
     """All times in order; nothing in it is observed: what the data said is in the sites."""
-    sites: SiteState
-    places: Int[Array, " new"]
+    old: Int[Array, " time"]
+    """Where the steps of the data are."""
+    new: Int[Array, " new"]
     """Where the new times are, in the order in which they were given."""
+
+    def scatter(self, values: Float[Array, "time *rest"]) -> Float[Array, "line *rest"]:
+        """Values of the data's steps at their places among zeros."""
+        shape = (self.data.t.shape[0], *values.shape[1:])
+        return jnp.zeros(shape, values.dtype).at[self.old].set(values)
+
+    def nodes(
+        self, prior: Prior, locations: Locations, sites: SiteState, start: Belief | None
+    ) -> tuple[StateSpace, SiteState]:
+        """The state space of the (anchored) prior's nodes at all times, and what the sites say about them."""
+        view = prior.view(locations)
+        centred, _ = view.centre(sites)
+        collected = jax.vmap(view.collect)(view.steps, centred)
+        dynamics = prior.dynamics(self.data, start)
+        space = StateSpace(dynamics, Shared(dynamics.num_nodes), self.data.gap_index)
+        return space, jax.tree.map(self.scatter, collected)
 
 
 def check_times(call: str, t_new: Any) -> Float[Array, " new"]:
@@ -60,21 +82,56 @@ def merge(call: str, solution: Solution, t_new: Any) -> Timeline:
             np.min(times),
             "Ask an earlier solution.",
         )
-    sites = solution.sites
-    if solution.data.per_step is not None:
-        sites = SiteState(sites.linear.sum(1), sites.precision.sum(1))
-    count, old = times.shape[0], solution.data.t.shape[0]
-    numpy = np if is_concrete(times, solution.data.t) else jnp
-    together = numpy.concatenate([numpy.asarray(solution.data.t), numpy.asarray(times)])
+    old = solution.data.t
+    known = is_concrete(times, old)
+    numpy = np if known else jnp
+    if known and np.isin(times, old).all():
+        # Nothing to add: the posterior at the data's own times is asked for.
+        line = Data(old, jnp.full(old.shape, jnp.nan, old.dtype)).with_gaps(solution.data.gaps.shape[0])
+        return Timeline(line, jnp.arange(old.shape[0]), jnp.asarray(np.searchsorted(np.asarray(old), times)))
+    together = numpy.concatenate([numpy.asarray(old), numpy.asarray(times)])
     order = numpy.argsort(together, stable=True)
     # Where each of the data's steps, and each new time, comes to lie.
-    places = numpy.argsort(order, stable=True)
-    line = Data(together[order], jnp.full(count + old, jnp.nan, times.dtype))
+    places = jnp.asarray(numpy.argsort(order, stable=True))
+    line = Data(together[order], jnp.full(together.shape, jnp.nan, times.dtype))
     # Each new time splits one gap in two.
-    line = line.with_gaps(solution.data.gaps.shape[0] + 2 * count + 1)
+    line = line.with_gaps(solution.data.gaps.shape[0] + 2 * times.shape[0] + 1)
+    return Timeline(line, places[: old.shape[0]], places[old.shape[0] :])
 
-    def scatter(values: Array) -> Array:
-        return jnp.zeros((count + old, *values.shape[1:]), values.dtype).at[places[:old]].set(values)
 
-    merged = SiteState(scatter(sites.linear), scatter(sites.precision))
-    return Timeline(line, merged, jnp.asarray(places[old:]))
+def look_at(call: str, prior: Prior, seen: Locations | None, t_new: Any, r_new: Any) -> Locations:
+    """Where to predict: at new places, or at those of the data."""
+    times = check_times(call, t_new)
+    if r_new is None:
+        if seen is None or seen.r is None:
+            found = Locations(times, None, None, own=True)
+            prior.check_places(f"{call}(r_new)", found)
+            return found
+        require(
+            not seen.moving,
+            f"{call}(r_new)",
+            "must be given, because the places of the data differ from time to time",
+            "None",
+            "Give places of shape (J, R), or (m, J, R) where they differ.",
+        )
+        return Locations(times, seen.r, seen.per_step, own=True)
+    places = on_a_line(as_float(r_new))
+    require(
+        places.ndim == 2 or (places.ndim == 3 and places.shape[0] == times.shape[0]),
+        f"{call}(r_new)",
+        f"must have shape (J, R), or ({times.shape[0]}, J, R) for as many times",
+        f"shape {np.shape(r_new)}",
+        "For one place per time, add an axis: `r_new[:, None]`.",
+    )
+    check_finite(f"{call}(r_new)", places)
+    found = Locations(times, places.astype(times.dtype), places.shape[-2], own=False)
+    prior.check_places(f"{call}(r_new)", found)
+    return found if seen is None else recognised(found, seen)
+
+
+def recognised(where: Locations, seen: Locations) -> Locations:
+    """The same locations, told whether their places are those of the data: nothing to interpolate then."""
+    if where.r is None or seen.r is None or where.r is seen.r:
+        return where
+    known = is_concrete(where.r, seen.r) and not (where.moving or seen.moving)
+    return dataclasses.replace(where, own=bool(known and np.array_equal(where.r, seen.r)))

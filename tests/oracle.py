@@ -36,6 +36,8 @@ class Problem:
     likelihood: object
     nodes: tuple
     exposure: np.ndarray | None = None
+    group: np.ndarray | None = None  # (n,), the step of each observation where several y's of a field share one
+    extra: np.ndarray | None = None  # (n, d), variances on top of the latents that sites are about
 
     @property
     def n(self):
@@ -44,6 +46,14 @@ class Problem:
     @property
     def d(self):
         return len(self.covariances)
+
+    @property
+    def step(self):
+        return np.arange(self.n) if self.group is None else self.group
+
+    def widen(self, index, cov):
+        """A covariance with the variance that is on top."""
+        return cov if self.extra is None else cov + np.diag(self.extra[index])
 
     def prior(self):
         """Mean (n d,) and covariance (n d, n d), latents of one step next to each other."""
@@ -75,7 +85,7 @@ class Problem:
         """Marginals of each step given the sites before it, one dense conditioning per step."""
         means, covs = [], []
         for k in range(self.n):
-            before = np.arange(self.n) < k
+            before = self.step < self.step[k]
             (mean, cov), _ = self.condition(linear * before[:, None], precision * before[:, None, None])
             means.append(mean[k])
             covs.append(cov[k])
@@ -157,14 +167,25 @@ def clip(linear, precision, expansion):
     return linear - precision @ expansion + clipped @ expansion, clipped
 
 
+def target(problem, rule, index, mean, cov, alpha):
+    """The rule's site; with a variance on top of the latents, by the derivatives that it has in their mean."""
+    total = problem.widen(index, cov)
+    linear, precision = rule(problem.at(index), problem.y[index], mean, total, alpha, problem.nodes)
+    if problem.extra is None or alpha == 0:
+        return linear, precision
+    grown = np.eye(len(mean)) + alpha * precision @ total
+    gradient = np.linalg.solve(grown, alpha * (linear - precision @ mean))
+    return from_derivatives(gradient, -np.linalg.solve(grown, alpha * precision), mean, cov, alpha)
+
+
 def first_pass(problem, rule):
     linear = np.zeros((*problem.y.shape, problem.d))
     precision = np.zeros((*linear.shape, problem.d))
-    for k in range(problem.n):
+    for step in np.unique(problem.step):
         means, covs = problem.predictions(*problem.per_step(linear, precision))
-        for index in [index for index in problem.observed() if index[0] == k]:
-            target = rule(problem.at(index), problem.y[index], means[k], covs[k], 1.0, problem.nodes)
-            linear[index], precision[index] = clip(*target, means[k])
+        for index in [index for index in problem.observed() if problem.step[index[0]] == step]:
+            mean, cov = means[index[0]], covs[index[0]]
+            linear[index], precision[index] = clip(*target(problem, rule, index, mean, cov, 1.0), mean)
     return linear, precision
 
 
@@ -175,10 +196,9 @@ def sweep(problem, rule, sites, alpha, damping):
     new_linear, new_precision = np.zeros_like(linear), np.zeros_like(precision)
     for index in problem.observed():
         mean, cov = cavity(means[index[0]], covs[index[0]], linear[index], precision[index], alpha)
-        target = rule(problem.at(index), problem.y[index], mean, cov, alpha, problem.nodes)
-        target = clip(*target, mean)
-        new_linear[index] = (1 - damping) * linear[index] + damping * target[0]
-        new_precision[index] = (1 - damping) * precision[index] + damping * target[1]
+        wanted = clip(*target(problem, rule, index, mean, cov, alpha), mean)
+        new_linear[index] = (1 - damping) * linear[index] + damping * wanted[0]
+        new_precision[index] = (1 - damping) * precision[index] + damping * wanted[1]
     return (means, covs), (new_linear, new_precision)
 
 
@@ -205,9 +225,25 @@ def log_power(lik, y, mean, cov, alpha, nodes, linearised):
 def filter_energy(problem, sites, linearised=False):
     means, covs = problem.predictions(*problem.per_step(*sites))
     return -sum(
-        log_power(problem.at(i), problem.y[i], means[i[0]], covs[i[0]], 1.0, problem.nodes, linearised)
+        log_power(
+            problem.at(i), problem.y[i], means[i[0]], problem.widen(i, covs[i[0]]), 1.0, problem.nodes, linearised
+        )
         for i in problem.observed()
     )
+
+
+def filter_energy_of_field(problem, sites, linearised=False):
+    """The filter energy where steps are groups: each observation scored given its step's others and all before."""
+    linear, precision = sites
+    total = problem.condition(linear, precision)[1]
+    for (k,) in problem.observed():
+        keep = problem.step <= problem.step[k]
+        keep[k] = False
+        (means, covs), _ = problem.condition(linear * keep[:, None], precision * keep[:, None, None])
+        wide = problem.widen(k, covs[k])
+        total += log_power(problem.at((k,)), problem.y[k], means[k], wide, 1.0, problem.nodes, linearised)
+        total -= log_site(means[k], covs[k], linear[k], precision[k])
+    return -total
 
 
 def filter_energy_of_rows(problem, sites):
@@ -230,7 +266,7 @@ def power_ep_energy(problem, sites, alpha, linearised=False):
     for i in problem.observed():
         linear, precision = sites[0][i], sites[1][i]
         mean, cov = cavity(means[i[0]], covs[i[0]], linear, precision, alpha)
-        ratio = log_power(problem.at(i), problem.y[i], mean, cov, alpha, problem.nodes, linearised)
+        ratio = log_power(problem.at(i), problem.y[i], mean, problem.widen(i, cov), alpha, problem.nodes, linearised)
         total += (ratio - log_site(mean, cov, alpha * linear, alpha * precision)) / alpha
     return -total
 
@@ -239,14 +275,15 @@ def free_energy(problem, sites, linearised=False):
     (means, covs), total = problem.condition(*problem.per_step(*sites))
     for i in problem.observed():
         mean, cov, linear, precision = means[i[0]], covs[i[0]], sites[0][i], sites[1][i]
+        wide = problem.widen(i, cov)
         if linearised:
             value, slope = problem.at(i).mean(mean[None])
             noise = problem.at(i).variance_of(mean[None])[0]
             expected = (
                 -0.5 * np.log(2 * np.pi * noise)
-                - 0.5 * ((problem.y[i] - value[0]) ** 2 + (slope @ cov @ slope.T)[0, 0]) / noise
+                - 0.5 * ((problem.y[i] - value[0]) ** 2 + (slope @ wide @ slope.T)[0, 0]) / noise
             )
         else:
-            expected = problem.at(i).expected_log_prob(problem.y[i], mean, cov, problem.nodes)[0]
+            expected = problem.at(i).expected_log_prob(problem.y[i], mean, wide, problem.nodes)[0]
         total += expected - linear @ mean + np.sum(precision * (cov + np.outer(mean, mean))) / 2
     return -total

@@ -14,12 +14,12 @@ ROOT = pathlib.Path(ssep.__file__).parent
 # A module imports from strictly lower layers, or from its own folder.
 LAYERS = [
     ["types", "checks", "results", "progress"],
-    ["constraints", "marginals", "linalg"],
+    ["constraints", "marginals", "linalg", "locations", "records"],
     ["kernels", "links", "cubature", "conditioning", "sites", "data"],
     ["likelihoods", "statespace"],
     ["rules", "priors", "smoothers"],
-    ["energies", "compatibility", "refresh"],
-    ["steps", "solution", "fixed_point"],
+    ["energies", "memory", "refresh"],
+    ["compatibility", "steps", "solution", "fixed_point"],
     ["first_pass", "iteration"],
     ["sweep"],
     ["inference", "timeline", "quantiles", "storage"],

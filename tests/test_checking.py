@@ -19,7 +19,7 @@ def brute_force(prior, lik, rule, data, every=1):
         solution = ssep.infer(prior, lik, rule, ssep.Data(data.t, y, aux=data.aux), tol=1e-8)
         at = solution.posterior.mean[tuple(index)], solution.posterior.cov[tuple(index)]
         prediction = ssep.Prediction(
-            data.t[:1], at[0][None], at[1][None], None, solution.likelihood, None, _aux_missing=False
+            data.t[:1], None, at[0][None], at[1][None], None, solution.likelihood, None, _aux_missing=False
         )
         scores[tuple(index)] = prediction.log_prob([float(data.y[tuple(index)])])[0]
     return scores

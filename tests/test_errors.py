@@ -112,12 +112,12 @@ CASES = {
     "means": (lambda: ssep.SDEPrior(Matern52(), mean=(0.0, 1.0)), r"`SDEPrior\(mean\)` must be one mean, or one per"),
     "vector mean": (
         lambda: sweep(prior=ssep.SDEPrior(Matern52(), mean=lambda t: jnp.stack([t, t]))),
-        r"`SDEPrior\(mean\)` must be a number or a function from one time to one number; got shape \(2,\)",
+        r"`SDEPrior\(mean\)` must be a number or a function with one number as its value; got shape \(2,\)",
     ),
     "no kernel": (lambda: ssep.SDEPrior(()), r"`SDEPrior\(kernels\)` takes a kernel or a sequence of kernels"),
     "array of lengthscales": (
         lambda: sweep(prior=jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), PRIOR)),
-        r"`SDEPrior\(kernels\)` needs scalar hyperparameters; got shapes \[\(2,\)\] in Matern52.*vmap",
+        r"`SDEPrior\(kernels\)` needs scalar hyperparameters in time; got shapes \[\(2,\)\] in Matern52.*vmap",
     ),
     "gram instead of call": (lambda: Matern52()(np.zeros((2, 2)), 0.0), r"takes two single points.*gram"),
     "plane cosine": (lambda: Cosine()(np.zeros(2), np.ones(2)), r"`Cosine\(x1, x2\)` is defined for points on a line"),

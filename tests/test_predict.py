@@ -144,7 +144,7 @@ def predictive(name):
     aux = jnp.array([2.5]) if isinstance(lik, ssep.likelihoods.Poisson) else None
     mean, cov = MEAN[:d], COV[:d, :d]
     prediction = ssep.Prediction(
-        jnp.zeros(1), jnp.asarray(mean)[None], jnp.asarray(cov)[None], None, lik, aux, _aux_missing=False
+        jnp.zeros(1), None, jnp.asarray(mean)[None], jnp.asarray(cov)[None], None, lik, aux, _aux_missing=False
     )
     z = np.linspace(-8, 8, 201 if d == 2 else 2001)
     grid = np.stack(np.meshgrid(*[z] * d, indexing="ij"), -1).reshape(-1, d)
@@ -193,7 +193,7 @@ def test_densities_of_narrow_likelihoods_are_accurate():
     """Noise of 0.05 where the latent has a standard deviation of one, against a fine grid."""
     lik, f = ssep.likelihoods.StudentT(4.0, 0.05), np.linspace(-9, 9, 40_001)
     prediction = ssep.Prediction(
-        jnp.zeros(1), jnp.zeros((1, 1)), jnp.ones((1, 1, 1)), None, lik, None, _aux_missing=False
+        jnp.zeros(1), None, jnp.zeros((1, 1)), jnp.ones((1, 1, 1)), None, lik, None, _aux_missing=False
     )
     for y in (0.0, 0.2, 1.0, 3.0):
         wanted = np.log(np.trapezoid(stats.t.pdf(y, 4.0, f, 0.05) * stats.norm.pdf(f), f))
@@ -203,7 +203,7 @@ def test_densities_of_narrow_likelihoods_are_accurate():
 def test_no_variance_is_no_negative_variance():
     lik = ssep.likelihoods.StudentT(1.5, 1.0)
     prediction = ssep.Prediction(
-        jnp.zeros(1), jnp.zeros((1, 1)), jnp.ones((1, 1, 1)), None, lik, None, _aux_missing=False
+        jnp.zeros(1), None, jnp.zeros((1, 1)), jnp.ones((1, 1, 1)), None, lik, None, _aux_missing=False
     )
     with pytest.raises(ValueError, match=r"StudentT\(df\)` must exceed 2"):
         prediction.y_var  # noqa: B018
@@ -213,7 +213,14 @@ def test_no_variance_is_no_negative_variance():
 
 def test_quantiles_of_nothing_are_nothing():
     prediction = ssep.Prediction(
-        jnp.zeros(1), jnp.full((1, 1), jnp.nan), jnp.ones((1, 1, 1)), None, ssep.likelihoods.Poisson(), None, False
+        jnp.zeros(1),
+        None,
+        jnp.full((1, 1), jnp.nan),
+        jnp.ones((1, 1, 1)),
+        None,
+        ssep.likelihoods.Poisson(),
+        None,
+        False,
     )
     assert np.isnan(prediction.quantile(0.5)).all()
 
@@ -260,7 +267,7 @@ def test_exposure_at_new_times_scales_counts_and_must_be_given():
     np.testing.assert_allclose(bare.f_mean, one.f_mean)
     with pytest.raises(ValueError, match=r"`predict\(aux\)` must be given .* exposure"):
         bare.y_mean  # noqa: B018
-    with pytest.raises(ValueError, match=r"`predict\(aux\)` must begin with the shape of t_new"):
+    with pytest.raises(ValueError, match=r"`predict\(aux\)` must begin with the shape of the new observations"):
         ssep.predict(solution, [1900.0, 1855.0], aux=np.ones(3))
 
 

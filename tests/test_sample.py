@@ -127,7 +127,7 @@ def test_importance_weights_of_a_gaussian_likelihood_are_equal():
     corrected = ssep.importance_correct(jax.random.key(5), solution, 100)
     assert float(corrected.log_evidence) == pytest.approx(-float(solution.energy), abs=1e-8)
     assert float(corrected.effective_sample_size) == pytest.approx(100, abs=1e-5)
-    assert corrected.paths.shape == (100, 9, 1)
+    assert corrected.paths.shape == (100, 9, 2, 1)
 
 
 def test_pareto_k_is_that_of_the_weights():

@@ -1,4 +1,4 @@
-"""Kernels: covariance functions with a state space form."""
+"""Kernels: covariance functions, most of them with a state space form."""
 
 from ssep.kernels.algebra import Product as Product
 from ssep.kernels.algebra import Sum as Sum
@@ -11,3 +11,5 @@ from ssep.kernels.matern import Matern52 as Matern52
 from ssep.kernels.matern import Matern72 as Matern72
 from ssep.kernels.oscillator import Cosine as Cosine
 from ssep.kernels.oscillator import Periodic as Periodic
+from ssep.kernels.spatial import SpatialKernel as SpatialKernel
+from ssep.kernels.spatial import SquaredExponential as SquaredExponential

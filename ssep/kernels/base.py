@@ -85,9 +85,20 @@ class Kernel(eqx.Module):
         return algebra.multiply(other, self)
 
 
-def distance(x1: Any, x2: Any) -> Scalar:
-    """Euclidean distance of two points, with a derivative that is zero, not NaN, where they coincide."""
+def distance(x1: Any, x2: Any, lengthscale: Array) -> Scalar:
+    """Distance of two points in lengthscales, with a derivative that is zero, not NaN, where they coincide.
+
+    One lengthscale serves all dimensions; a vector of them has one for each.
+    """
     difference = _difference(x1, x2)
+    require(
+        lengthscale.shape in ((), difference.shape),
+        "kernel(lengthscale)",
+        f"must be a number, or one per dimension of the points, shape {difference.shape}",
+        f"shape {lengthscale.shape}",
+        "To run a grid of values, `jax.vmap` over them.",
+    )
+    difference = difference / lengthscale
     if difference.ndim == 0:
         return jnp.abs(difference)
     squared = jnp.sum(difference**2)

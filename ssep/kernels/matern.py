@@ -23,13 +23,15 @@ _LONGEST = 1000.0
 class Matern(Kernel):
     """Matern covariance with smoothness nu = `order` + 1/2, in any number of dimensions.
 
+    In space a lengthscale of shape (R,) has one entry per dimension.
+
     With rate = sqrt(2 nu) / lengthscale the state is (f, f'/rate, f''/rate^2, ...): in these coordinates the transition
     is a function of rate * gap alone and every covariance is of the order of the variance.
     """
 
     # Converters, not a constructor: type checkers would not see that the subclasses inherit one.
     variance: Scalar = eqx.field(default=1.0, converter=as_float, metadata=POSITIVE)
-    lengthscale: Scalar = eqx.field(default=1.0, converter=as_float, metadata=POSITIVE)
+    lengthscale: Float[Array, "*space"] = eqx.field(default=1.0, converter=as_float, metadata=POSITIVE)
 
     @property
     @abc.abstractmethod
@@ -43,7 +45,7 @@ class Matern(Kernel):
 
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two points: a polynomial times an exponential of their distance."""
-        scaled = self._scaled(distance(x1, x2))
+        scaled = jnp.minimum(distance(x1, x2, self.lengthscale) * math.sqrt(2 * self.order + 1), _LONGEST)
         polynomial = functools.reduce(lambda value, c: value * scaled + c, _covariance_polynomial(self.order))
         return self.variance * jnp.exp(-scaled) * polynomial
 

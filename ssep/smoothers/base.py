@@ -3,10 +3,8 @@
 import abc
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ssep.conditioning import Conditioned
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
 from ssep.statespace import StateSpace
@@ -14,23 +12,23 @@ from ssep.types import Scalar, State, StateMatrix
 
 
 class Filtered(eqx.Module):
-    """What a forward pass knows, per step and in function space: memory n s d, never n s s."""
+    """What a forward pass knows, per step: memory n s d with d targets per step, never n s s."""
 
     state_space: StateSpace
     predicted: Marginals
-    """f_k given the sites before step k."""
-    conditioned: Conditioned
-    """f_k given also the site of step k."""
-    cross: Float[Array, "time state latent"]
-    """Covariance of the predicted state with f_k."""
+    """Latents of each observation, given the sites before its step."""
+    updated: Marginals
+    """The same, given also the sites of its step."""
+    log_normaliser: Scalar
+    """The logarithm of the expected product of all sites under the prior."""
+    cross: Float[Array, "time state target"]
+    """Covariance of the predicted state with the targets."""
+    shift: Float[Array, "time target"]
+    shrink: Float[Array, "time target target"]
+    """What conditioning on the sites of each step did; see `Conditioned`."""
     last_mean: State
     """The state after the last step, given all sites."""
     last_cov: StateMatrix
-
-    @property
-    def log_normaliser(self) -> Scalar:
-        """The logarithm of the expected product of all sites under the prior."""
-        return jnp.sum(self.conditioned.log_normaliser)
 
 
 class Smoother(eqx.Module):
@@ -42,11 +40,11 @@ class Smoother(eqx.Module):
 
     @abc.abstractmethod
     def smooth(self, filtered: Filtered) -> Marginals:
-        """The backward pass: marginals of f at each step given all sites."""
+        """The backward pass: marginals of the latents of each observation given all sites."""
 
     @abc.abstractmethod
-    def mean(self, filtered: Filtered, sites: SiteState) -> Float[Array, "time latent"]:
-        """Posterior means under sites, one per step, that differ from the filtered ones in their linear parts only.
+    def mean(self, filtered: Filtered, sites: SiteState) -> Float[Array, "time *obs latent"]:
+        """Posterior means, less the prior's, under sites that differ from the filtered ones in linear parts only.
 
-        Covariances do not depend on those, so that only vectors travel.
+        These sites have had their means taken out. Covariances do not depend on linear parts: only vectors travel.
         """

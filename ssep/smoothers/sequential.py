@@ -1,11 +1,14 @@
 """Filter and smoother one step after the other, with the adjoint recursion going back."""
 
+from typing import Any
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ssep.conditioning import condition
-from ssep.linalg import matmul, symmetrise
+from ssep.conditioning import Conditioned, condition
+from ssep.linalg import UNROLL_LIMIT, matmul, symmetrise
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
 from ssep.smoothers.base import Filtered, Smoother
@@ -16,28 +19,52 @@ class Sequential(Smoother):
     """A scan forward and a scan back.
 
     The backward pass is the adjoint (modified Bryson-Frazier) recursion: it inverts no predicted covariance, so times
-    may coincide and the process noise may vanish, and it needs only what the filter kept in function space.
+    may coincide and the process noise may vanish, and it needs only what the filter kept of the targets.
     """
 
     def filter(self, state_space: StateSpace, sites: SiteState) -> Filtered:
         """The forward pass."""
-        sites = state_space.collect(sites)
+        centred, constant = state_space.view.centre(sites)
+        # With few targets it is cheaper to condition again, all steps at once, than to write more out of the scan.
+        again = state_space.num_targets <= UNROLL_LIMIT
+
+        def meet(step, site, mean, cov) -> Conditioned:
+            collected = state_space.collect(step, site)
+            return condition(mean, cov, collected.linear, collected.precision)
+
+        def summary(step, mean, cov, conditioned: Conditioned) -> _Summary:
+            return _Summary(
+                state_space.spread(step, Marginals(mean, cov)),
+                state_space.spread(step, Marginals(conditioned.mean, conditioned.cov)),
+                conditioned.log_normaliser,
+                conditioned.shift,
+                conditioned.shrink,
+            )
 
         def forward(belief, inputs):
-            gap, offset, linear, precision = inputs
-            belief = state_space.predict(gap, *belief)
-            mean, cov, cross = state_space.project(*belief)
-            conditioned = condition(mean + offset, cov, linear, precision)
-            return state_space.update(*belief, cross, conditioned), (mean + offset, cov, cross)
+            step, site = inputs
+            belief = state_space.predict(step, *belief)
+            mean, cov, cross = state_space.project(step, *belief)
+            conditioned = meet(step, site, mean, cov)
+            kept: Any = (mean, cov) if again else summary(step, mean, cov, conditioned)
+            return state_space.update(*belief, cross, conditioned), (cross, kept)
 
-        inputs = (state_space.gap_index, state_space.offset, sites.linear, sites.precision)
-        last, (mean, cov, cross) = jax.lax.scan(forward, state_space.start(), inputs)
-        conditioned = jax.vmap(condition)(mean, cov, sites.linear, sites.precision)
+        inputs = (state_space.steps, centred)
+        last, (cross, kept) = jax.lax.scan(forward, state_space.start(), inputs)
+        if again:
+            kept = jax.vmap(lambda step, site, mean, cov: summary(step, mean, cov, meet(step, site, mean, cov)))(
+                *inputs, *kept
+            )
+        with_means = state_space.view.with_means
+        log_normaliser = jnp.sum(kept.log_normaliser)
         return Filtered(
             state_space=state_space,
-            predicted=Marginals(mean, cov),
-            conditioned=conditioned,
+            predicted=Marginals(with_means(kept.predicted.mean), kept.predicted.cov),
+            updated=Marginals(with_means(kept.updated.mean), kept.updated.cov),
+            log_normaliser=log_normaliser if constant is None else log_normaliser + jnp.sum(constant),
             cross=cross,
+            shift=kept.shift,
+            shrink=kept.shrink,
             last_mean=last[0],
             last_cov=last[1],
         )
@@ -48,47 +75,59 @@ class Sequential(Smoother):
 
         def backward(adjoint, inputs):
             vector, matrix = adjoint
-            gap, cross, shift, shrink = inputs
-            # a <- a + H'(rho - Gam U'a); L <- C'L C + H'Gam H with C = I - U Gam H, expanded to rank-d terms.
+            step, cross, shift, shrink = inputs
+            # a <- a + H'(rho - Gam U'a); L <- C'L C + H'Gam H with C = I - U Gam H, expanded to terms of rank d.
             seen = matmul(cross.T, vector[:, None])[:, 0]
             weighted = matmul(matrix, cross)
-            lifted = state_space.lift(shrink)
-            inner = matmul(matmul(shrink, matmul(cross.T, weighted)), shrink) + shrink
-            vector = vector + state_space.lift((shift - jnp.sum(shrink * seen, -1))[:, None])[:, 0]
-            matrix = matrix - 2 * symmetrise(matmul(lifted, weighted.T)) + state_space.lift(state_space.lift(inner).T)
+            inside = matmul(cross.T, weighted)
+            halved = matmul(shrink, inside)
+            inner = matmul(halved, shrink) + shrink
+            vector = vector + state_space.lift(step, (shift - jnp.sum(shrink * seen, -1))[:, None])[:, 0]
+            lifted = state_space.lift(step, matmul(shrink, weighted.T))
+            matrix = matrix - 2 * symmetrise(lifted) + state_space.lift(step, state_space.lift(step, inner).T)
             pulled = matmul(cross.T, vector[:, None])[:, 0], matmul(cross.T, matmul(matrix, cross))
-            return state_space.pull_back(gap, vector, matrix), pulled
+            return state_space.pull_back(step, vector, matrix), state_space.spread(step, Marginals(*pulled))
 
         mean, cov = state_space.start()
-        conditioned = filtered.conditioned
-        inputs = (state_space.gap_index, filtered.cross, conditioned.shift, conditioned.shrink)
+        inputs = (state_space.steps, filtered.cross, filtered.shift, filtered.shrink)
         zero = (jnp.zeros_like(mean), jnp.zeros_like(cov))
-        _, (moved, shrunk) = jax.lax.scan(backward, zero, inputs, reverse=True)
-        return Marginals(filtered.predicted.mean + moved, filtered.predicted.cov - symmetrise(shrunk))
+        _, moved = jax.lax.scan(backward, zero, inputs, reverse=True)
+        return Marginals(filtered.predicted.mean + moved.mean, filtered.predicted.cov - symmetrise(moved.cov))
 
-    def mean(self, filtered: Filtered, sites: SiteState) -> Float[Array, "time latent"]:
-        """Posterior means under other linear parts; sites are per step."""
+    def mean(self, filtered: Filtered, sites: SiteState) -> Float[Array, "time *obs latent"]:
+        """Posterior means under other linear parts."""
         state_space = filtered.state_space
-        cov, shrink, cross = filtered.predicted.cov, filtered.conditioned.shrink, filtered.cross
 
         def forward(state, inputs):
-            gap, offset, linear, precision, cov, shrink, cross = inputs
-            state = state_space.carry(gap, state)
-            predicted = state_space.read(state) + offset
-            slope = linear - jnp.sum(precision * predicted, -1)
-            # inv(I + Lam V) = I - Gam V.
-            shift = slope - jnp.sum(shrink * jnp.sum(cov * slope, -1), -1)
+            step, site, shrink, cross = inputs
+            state = state_space.carry(step, state)
+            predicted = state_space.spread_mean(step, state_space.read(step, state[:, None])[:, 0])
+            pull = jnp.sum(site.precision * predicted[..., None, :], -1)
+            slope = state_space.collect_linear(step, site.linear - pull)
+            # rho = inv(I + Lam V) slope = slope - Gam V slope, with V = H U.
+            spread = state_space.read(step, matmul(cross, slope[:, None]))[:, 0]
+            shift = slope - jnp.sum(shrink * spread, -1)
             return state + matmul(cross, shift[:, None])[:, 0], (predicted, shift)
 
         def backward(vector, inputs):
-            gap, shift, shrink, cross = inputs
+            step, shift, shrink, cross = inputs
             seen = matmul(cross.T, vector[:, None])[:, 0]
-            vector = vector + state_space.lift((shift - jnp.sum(shrink * seen, -1))[:, None])[:, 0]
-            return state_space.carry_back(gap, vector), matmul(cross.T, vector[:, None])[:, 0]
+            vector = vector + state_space.lift(step, (shift - jnp.sum(shrink * seen, -1))[:, None])[:, 0]
+            moved = state_space.spread_mean(step, matmul(cross.T, vector[:, None])[:, 0])
+            return state_space.carry_back(step, vector), moved
 
         start, _ = state_space.start()
-        gap, offset = state_space.gap_index, state_space.offset
-        inputs = (gap, offset, sites.linear, sites.precision, cov, shrink, cross)
-        _, (predicted, shift) = jax.lax.scan(forward, start, inputs)
-        _, moved = jax.lax.scan(backward, jnp.zeros_like(start), (gap, shift, shrink, cross), reverse=True)
+        steps, shrink, cross = state_space.steps, filtered.shrink, filtered.cross
+        _, (predicted, shift) = jax.lax.scan(forward, start, (steps, sites, shrink, cross))
+        _, moved = jax.lax.scan(backward, jnp.zeros_like(start), (steps, shift, shrink, cross), reverse=True)
         return predicted + moved
+
+
+class _Summary(eqx.Module):
+    """What is kept of a step besides the cross-covariance."""
+
+    predicted: Marginals
+    updated: Marginals
+    log_normaliser: Float[Array, "*time"]
+    shift: Float[Array, "*time target"]
+    shrink: Float[Array, "*time target target"]

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Int
 
 from ssep.checks import require
 from ssep.refresh import Refresh
-from ssep.sites import SiteState
+from ssep.sites import SiteState, choose
 from ssep.steps.definiteness import Definiteness
 from ssep.types import Scalar, ScalarLike
 
@@ -66,16 +66,9 @@ class StepControl(eqx.Module):
 
     def move(self, sites: SiteState, wanted: Refresh, damping: ScalarLike) -> SiteState:
         """Move the sites; an observation whose target is unusable keeps the site it has."""
-        return _where(wanted.usable, self.definiteness.move(sites, self.aim(wanted), wanted.expansion, damping), sites)
+        return choose(wanted.usable, self.definiteness.move(sites, self.aim(wanted), wanted.expansion, damping), sites)
 
     def begin(self, wanted: Refresh) -> SiteState:
         """The first sites: the targets, after the policy; an observation whose target is unusable starts at zero."""
         first = self.definiteness.begin(self.aim(wanted), wanted.expansion)
-        return _where(wanted.usable, first, jax.tree.map(jnp.zeros_like, first))
-
-
-def _where(condition: Bool[Array, "*obs"], chosen: SiteState, otherwise: SiteState) -> SiteState:
-    return SiteState(
-        jnp.where(condition[..., None], chosen.linear, otherwise.linear),
-        jnp.where(condition[..., None, None], chosen.precision, otherwise.precision),
-    )
+        return choose(wanted.usable, first, jax.tree.map(jnp.zeros_like, first))

@@ -1,0 +1,127 @@
+"""The state space model of some data: how the state moves, and how observations see it."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PyTree
+
+from ssep.conditioning import Conditioned
+from ssep.linalg import matmul, symmetrise
+from ssep.marginals import Marginals
+from ssep.sites import SiteState
+from ssep.statespace.dynamics import Dynamics
+from ssep.statespace.views import Shared, View
+from ssep.types import State, StateMatrix
+
+Step = PyTree
+
+
+class StateSpace(eqx.Module):
+    """Dynamics and a view of them, step by step.
+
+    A filter conditions on a few numbers per step, its targets: the nodes, or the latents of the step's observations,
+    whichever are fewer. Means of the prior are left out throughout; `view.centre` takes them out of the sites.
+    """
+
+    dynamics: Dynamics
+    view: View
+    gap_index: Int[Array, " time"]
+
+    @property
+    def steps(self) -> Step:
+        """What differs from step to step, time first."""
+        return self.gap_index, self.view.steps
+
+    @property
+    def targets_nodes(self) -> bool:
+        """Whether the targets are the nodes, not the observations' latents."""
+        seen = (self.view.per_step or 1) * self.view.num_latents
+        return isinstance(self.view, Shared) or self.dynamics.num_nodes < seen
+
+    @property
+    def num_targets(self) -> int:
+        """How many numbers a step conditions on."""
+        return self.dynamics.num_nodes if self.targets_nodes else (self.view.per_step or 1) * self.view.num_latents
+
+    def start(self) -> tuple[State, StateMatrix]:
+        """Mean and covariance of the state before the first step, whose gap is zero."""
+        return self.dynamics.initial_mean, self.dynamics.initial_cov
+
+    def predict(self, step: Step, mean: State, cov: StateMatrix) -> tuple[State, StateMatrix]:
+        """Carry a mean and a covariance over a gap."""
+        return self.dynamics.predict(step[0], mean, cov)
+
+    def pull_back(self, step: Step, vector: State, matrix: StateMatrix) -> tuple[State, StateMatrix]:
+        """The adjoint of `predict`: A'v and A'M A."""
+        moved = self.dynamics.retreat(step[0], jnp.concatenate([matrix, vector[:, None]], 1))
+        return moved[:, -1], symmetrise(self.dynamics.retreat(step[0], moved[:, :-1].T))
+
+    def carry(self, step: Step, vector: State) -> State:
+        """A v."""
+        return self.dynamics.advance(step[0], vector[:, None])[:, 0]
+
+    def carry_back(self, step: Step, vector: State) -> State:
+        """A'v."""
+        return self.dynamics.retreat(step[0], vector[:, None])[:, 0]
+
+    def read(self, step: Step, columns: Float[Array, "state columns"]) -> Float[Array, "target columns"]:
+        """H times a matrix."""
+        nodes = self.dynamics.read(columns)
+        if self.targets_nodes:
+            return nodes
+        return self.view.read(step[1], nodes).reshape(-1, columns.shape[-1])
+
+    def lift(self, step: Step, columns: Float[Array, "target columns"]) -> Float[Array, "state columns"]:
+        """H' times a matrix."""
+        if not self.targets_nodes:
+            columns = self.view.write(step[1], columns.reshape(*self._seen, columns.shape[-1]))
+        return self.dynamics.lift(columns)
+
+    def project(
+        self, step: Step, mean: State, cov: StateMatrix
+    ) -> tuple[Float[Array, " target"], Float[Array, "target target"], Float[Array, "state target"]]:
+        """H m, H P H' and the cross-covariance P H'."""
+        seen = self.read(step, jnp.concatenate([cov, mean[:, None]], 1))
+        cross = seen[:, :-1].T
+        return seen[:, -1], symmetrise(self.read(step, cross)), cross
+
+    def update(
+        self, mean: State, cov: StateMatrix, cross: Float[Array, "state target"], conditioned: Conditioned
+    ) -> tuple[State, StateMatrix]:
+        """The state after its targets were conditioned on a site: m + U rho and P - U Gam U'."""
+        shrunk = matmul(cross, conditioned.shrink)
+        return mean + matmul(cross, conditioned.shift[:, None])[:, 0], cov - symmetrise(matmul(shrunk, cross.T))
+
+    def collect(self, step: Step, sites: SiteState) -> SiteState:
+        """All sites of a step, without means, as one site of the targets."""
+        if self.targets_nodes:
+            return self.view.collect(step[1], sites)
+        if self.view.per_step is None:
+            return sites
+        count, latents = self._seen
+        size, own = count * latents, jnp.arange(count)
+        blocks = jnp.zeros((count, latents, count, latents), sites.linear.dtype)
+        return SiteState(sites.linear.ravel(), blocks.at[own, :, own].set(sites.precision).reshape(size, size))
+
+    def collect_linear(self, step: Step, linear: Float[Array, "*obs latent"]) -> Float[Array, " target"]:
+        """The linear part of `collect`."""
+        return self.view.write(step[1], linear[..., None])[:, 0] if self.targets_nodes else linear.reshape(-1)
+
+    def spread(self, step: Step, targets: Marginals) -> Marginals:
+        """The Gaussian of a step's targets as marginals of its observations, without means; linear in both."""
+        if self.targets_nodes:
+            return self.view.spread(step[1], targets)
+        if self.view.per_step is None:
+            return targets
+        own = jnp.arange(self._seen[0])
+        return Marginals(targets.mean.reshape(self._seen), targets.cov.reshape(*self._seen, *self._seen)[own, :, own])
+
+    def spread_mean(self, step: Step, targets: Float[Array, " target"]) -> Float[Array, "*obs latent"]:
+        """The means of `spread`."""
+        if self.targets_nodes:
+            return self.view.read(step[1], targets[:, None])[..., 0]
+        return targets.reshape(self._seen)
+
+    @property
+    def _seen(self) -> tuple[int, ...]:
+        own = (self.view.num_latents,)
+        return own if self.view.per_step is None else (self.view.per_step, *own)
