@@ -33,7 +33,8 @@ def nlpd(solution: Solution | Fit, data: Data, *, smoother: Smoother = Sequentia
     """
     solved = as_solution("nlpd", solution)
     require(isinstance(data, Data), "nlpd(data)", "must be a `Data`", type(data).__name__, "Use `ssep.Data(t, y)`.")
-    check_compatible(solved.prior, solved.likelihood, None, solved.rule, data, "nlpd")
+    anchored = solved.prior.anchored(solved.data.locations)
+    check_compatible(anchored, solved.likelihood, None, solved.rule, data, "nlpd")
     require(
         jax.tree.structure(data.aux) == jax.tree.structure(solved.data.aux),
         "nlpd(data)",

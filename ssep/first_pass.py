@@ -1,6 +1,5 @@
 """The first sites, made by a filter that goes forward once."""
 
-import jax
 import jax.numpy as jnp
 
 from ssep.conditioning import condition
@@ -9,6 +8,7 @@ from ssep.likelihoods.base import Likelihood
 from ssep.marginals import Marginals
 from ssep.refresh import refresh
 from ssep.rules.base import Rule
+from ssep.scanning import scan
 from ssep.sites import SiteState
 from ssep.statespace import StateSpace
 from ssep.steps.base import StepControl
@@ -34,4 +34,4 @@ def first_pass(state_space: StateSpace, lik: Likelihood, rule: Rule, step: StepC
         return state_space.update(*belief, cross, conditioned), sites
 
     inputs = (state_space.steps, view.offset, view.unresolved, data.observations)
-    return jax.lax.scan(forward, state_space.start(), inputs)[1]
+    return scan(forward, state_space.start(), inputs)[1]

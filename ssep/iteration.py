@@ -117,9 +117,9 @@ def iterate(
     first = jnp.asarray(step.first_damping if damping is None else damping, dtype)
     none = jnp.zeros((), int)
     if cold:
-        # Both starts in one batch: compiled once.
+        # One after the other, but compiled once: a large model need not fit into memory twice.
         both = jax.tree.map(lambda leaf: jnp.stack([leaf, jnp.zeros_like(leaf)]), sites)
-        begun = jax.vmap(lambda start: evaluate(start, first, none))(both)
+        begun = jax.lax.map(lambda start: evaluate(start, first, none), both)
         length = jax.vmap(lambda progress: _length(progress, step))(begun)
         better = begun.proper[0] & (length[0] <= length[1]) & (begun.fit[0] >= begun.fit[1])
         begin = jax.tree.map(lambda leaf: jnp.where(better, leaf[0], leaf[1]), begun)

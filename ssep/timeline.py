@@ -102,6 +102,7 @@ def merge(call: str, solution: Solution, t_new: Any) -> Timeline:
 def look_at(call: str, prior: Prior, seen: Locations | None, t_new: Any, r_new: Any) -> Locations:
     """Where to predict: at new places, or at those of the data."""
     times = check_times(call, t_new)
+    prior = prior if seen is None else prior.anchored(seen)
     if r_new is None:
         if seen is None or seen.r is None:
             found = Locations(times, None, None, own=True)

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from ssep.conditioning import Conditioned, condition
 from ssep.linalg import UNROLL_LIMIT, matmul, symmetrise
 from ssep.marginals import Marginals
+from ssep.scanning import scan
 from ssep.sites import SiteState
 from ssep.smoothers.base import Filtered, Smoother
 from ssep.statespace import StateSpace
@@ -50,7 +51,7 @@ class Sequential(Smoother):
             return state_space.update(*belief, cross, conditioned), (cross, kept)
 
         inputs = (state_space.steps, centred)
-        last, (cross, kept) = jax.lax.scan(forward, state_space.start(), inputs)
+        last, (cross, kept) = scan(forward, state_space.start(), inputs)
         if again:
             kept = jax.vmap(lambda step, site, mean, cov: summary(step, mean, cov, meet(step, site, mean, cov)))(
                 *inputs, *kept
@@ -91,7 +92,7 @@ class Sequential(Smoother):
         mean, cov = state_space.start()
         inputs = (state_space.steps, filtered.cross, filtered.shift, filtered.shrink)
         zero = (jnp.zeros_like(mean), jnp.zeros_like(cov))
-        _, moved = jax.lax.scan(backward, zero, inputs, reverse=True)
+        _, moved = scan(backward, zero, inputs, reverse=True)
         return Marginals(filtered.predicted.mean + moved.mean, filtered.predicted.cov - symmetrise(moved.cov))
 
     def mean(self, filtered: Filtered, sites: SiteState) -> Float[Array, "time *obs latent"]:

@@ -1,0 +1,53 @@
+"""Scans whose reverse-mode derivative does not keep every carry."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+# Carries of all steps together, in bytes, up to which a plain scan may keep them: recomputing costs time.
+_KEEP = 2**27
+
+
+def scan(body: Callable[[Any, Any], tuple[Any, Any]], start: Any, inputs: Any, *, reverse: bool = False):
+    """`jax.lax.scan`, in about sqrt(n) stretches where n carries are large.
+
+    The derivative then keeps the carries between stretches only, and runs each stretch again when it comes to it:
+    memory grows with sqrt(n) times the size of a carry.
+    """
+    length = jax.tree.leaves(inputs)[0].shape[0]
+    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(start))
+    if length * size <= _KEEP:
+        return jax.lax.scan(body, start, inputs, reverse=reverse)
+    stretch = _stretch(length)
+    count = -(-length // stretch)
+    padding = stretch * count - length
+
+    def fold(leaf: jax.Array) -> jax.Array:
+        if padding:
+            leaf = jnp.pad(leaf, ((0, padding), *((0, 0),) * (leaf.ndim - 1)), mode="edge")
+        return leaf.reshape(count, stretch, *leaf.shape[1:])
+
+    def step(carry: Any, entry: Any) -> tuple[Any, Any]:
+        real, each = entry
+        moved, output = body(carry, each)
+        if not padding:
+            return moved, output
+        return jax.tree.map(lambda new, old: jnp.where(real, new, old), moved, carry), output
+
+    @jax.checkpoint
+    def run(carry: Any, entries: Any) -> tuple[Any, Any]:
+        return jax.lax.scan(step, carry, entries, reverse=reverse)
+
+    entries = (jnp.arange(stretch * count).reshape(count, stretch) < length, jax.tree.map(fold, inputs))
+    last, outputs = jax.lax.scan(run, start, entries, reverse=reverse)
+    return last, jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:length], outputs)
+
+
+def _stretch(length: int) -> int:
+    """About sqrt(length), and a divisor of it if there is one near, so that nothing need be padded or copied."""
+    root = math.isqrt(length)
+    near = range(root, 2 * root + 1)
+    return next((candidate for candidate in near if length % candidate == 0), root + 1)
