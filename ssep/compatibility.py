@@ -45,7 +45,7 @@ def check_compatible(
     rule.check_likelihood(lik)
     _check_latents(prior, lik)
     prior.check_places(f"{call}(data)", data.locations)
-    check_memory(call, prior, data)
+    check_memory(call, prior, data.locations)
     _check_sites(prior, sites, data, call)
     if is_concrete(data):
         _check_support(lik, data)

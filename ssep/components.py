@@ -65,7 +65,7 @@ def components(
     solved = as_solution("components", solution)
     times = solved.data.t if t_new is None else t_new
     where = look_at("components", solved.prior, solved.data.locations, times, r_new)
-    line = merge("components", solved, times)
+    line = merge("components", solved, where)
     parts, found = _components(solved.prior, solved.data.locations, solved.sites, solved.start, line, where, smoother)
     terms = tuple(
         Component(part.latent, part.kernel, found.mean[..., i], found.cov[..., i, i]) for i, part in enumerate(parts)

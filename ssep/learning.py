@@ -14,7 +14,6 @@ from ssep.checks import require
 from ssep.compatibility import check_compatible, require_kind
 from ssep.data import Data
 from ssep.energies import Energy, FilterEnergy
-from ssep.inference import infer
 from ssep.parameters import Free, Model, Parameters, take_apart
 from ssep.progress import progress_bar
 from ssep.results import RESULTS
@@ -138,22 +137,9 @@ class _Trace:
             )
         return self.best
 
-    def solve(self, free: Free, sites: SiteState | None, **options: Any) -> Solution:
+    def solve(self, free: Free, sites: SiteState | None, max_sweeps: int = 500) -> Solution:
         """The posterior at some hyperparameters."""
-        prior, lik = self.parameters.model(free)
-        setting = self.setting
-        return infer(
-            prior,
-            lik,
-            setting.rule,
-            setting.data,
-            sites=sites,
-            smoother=setting.smoother,
-            step=setting.step,
-            objective=setting.objective,
-            throw=False,
-            **options,
-        )
+        return self.setting.infer(*self.parameters.model(free), sites, max_sweeps=max_sweeps)
 
     def finish(self, free: Free, guess: Guess) -> Fit[Any, Any]:
         """Converge at the best and at the last hyperparameters, and keep the better."""

@@ -1,33 +1,50 @@
-"""How much memory a sweep needs, said before it starts."""
+"""How much memory a filter and a smoother need, said before they start."""
 
 import os
 
 from ssep.checks import require
-from ssep.data import Data
+from ssep.locations import Locations
 from ssep.priors.base import Prior
 
-
-def required_bytes(prior: Prior, data: Data) -> int:
-    """What a filter and a smoother hold at once: per step the cross-covariance and two small matrices, no state's."""
-    states, nodes = prior.sizes(data.locations)
-    observations = (data.per_step or 1) * prior.num_latents
-    targets = min(nodes, observations)
-    per_step = targets * (states + 2 * targets) + 12 * observations * prior.num_latents
-    return data.y.dtype.itemsize * (data.t.shape[0] * per_step + 8 * states**2)
+# A derivative holds the cotangent of what a sweep keeps, and one stretch of steps with all that happens in them.
+_DERIVATIVE = 3
 
 
-def check_memory(call: str, prior: Prior, data: Data) -> None:
-    """Raise if a sweep cannot fit into this machine's memory."""
-    needed = required_bytes(prior, data)
+def check_memory(call: str, prior: Prior, locations: Locations) -> None:
+    """Raise if a sweep over observations cannot fit into this machine's memory."""
+    states, nodes = prior.sizes(locations)
+    seen = (locations.per_step or 1) * prior.num_latents
+    needed = locations.t.dtype.itemsize * _numbers(
+        locations.t.shape[0], states, min(nodes, seen), seen * prior.num_latents
+    )
+    _check(f"{call}(prior, data)", locations, states, nodes, needed * (_DERIVATIVE if call == "fit" else 1))
+
+
+def check_memory_of_nodes(call: str, prior: Prior, seen: Locations, where: Locations) -> None:
+    """Raise if a pass over the nodes at all times, old and new, cannot fit, or what is predicted from it cannot."""
+    states, nodes = prior.sizes(seen)
+    count, size = seen.t.shape[0] + where.t.shape[0], where.t.dtype.itemsize
+    predicted = where.t.shape[0] * (where.per_step or 1) * prior.num_latents
+    # Where places move, every one has weights of its own.
+    weights = predicted * nodes if where.moving else 0
+    needed = size * (_numbers(count, states, nodes, nodes) + 12 * predicted * prior.num_latents + weights)
+    _check(call, where, states, nodes, needed)
+
+
+def _numbers(steps: int, states: int, targets: int, entries: int) -> int:
+    """Per step the covariance of state and targets and two matrices of targets; a few covariances of the state."""
+    return steps * (targets * (states + 2 * targets) + 12 * entries) + 8 * states**2
+
+
+def _check(call: str, locations: Locations, states: int, nodes: int, needed: int) -> None:
     available = _physical_memory()
-    states, nodes = prior.sizes(data.locations)
     require(
         available is None or needed <= available,
-        f"{call}(prior, data)",
+        call,
         "must fit into memory",
-        f"{data.t.shape[0]} steps of a state of {states} numbers with {nodes} nodes, which need about "
+        f"{locations.t.shape[0]} times, a state of {states} numbers and {nodes} nodes, which need about "
         f"{needed / 2**30:.3g} GiB of the {(available or 0) / 2**30:.3g} GiB here",
-        "Use fewer inducing places, fewer or longer steps, single precision, or `update` for one stretch of time after "
+        "Use fewer inducing places, fewer times at once, single precision, or `update` for one stretch of time after "
         "the other.",
     )
 

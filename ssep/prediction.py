@@ -145,7 +145,7 @@ def posterior_at(
     call: str, solved: Solution, where: Locations, smoother: Smoother, joint: bool = False
 ) -> tuple[Marginals, Array | None]:
     """Marginals of the latents at new times and places, and covariances of all pairs if they are asked for."""
-    line = merge(call, solved, where.t)
+    line = merge(call, solved, where)
     return _predict(solved.prior, solved.data.locations, solved.sites, solved.start, line, where, smoother, joint)
 
 

@@ -76,7 +76,7 @@ def sample(
         )
         lik = solved.likelihood
         where = look_at("sample", solved.prior, solved.data.locations, t_new, r_new)
-        line = merge("sample", solved, t_new)
+        line = merge("sample", solved, where)
         check_definite("sample", solved.sites)
         f = _sample_posterior(
             key_f, solved.prior, solved.data.locations, solved.sites, solved.start, line, where, num_samples, smoother

@@ -15,8 +15,9 @@ from ssep.priors.base import Prior
 from ssep.rules.base import Rule
 from ssep.sites import SiteState
 from ssep.smoothers.base import Smoother
+from ssep.solution import Solution
 from ssep.steps import StepControl
-from ssep.types import Scalar
+from ssep.types import Scalar, ScalarLike
 
 
 class Setting(eqx.Module):
@@ -27,6 +28,24 @@ class Setting(eqx.Module):
     smoother: Smoother
     step: StepControl
     objective: Energy
+
+    def infer(
+        self, prior: Prior, lik: Likelihood, sites: SiteState | None, tol: ScalarLike = 1e-4, max_sweeps: int = 500
+    ) -> Solution:
+        """The posterior of a model, converged or not."""
+        return infer(
+            prior,
+            lik,
+            self.rule,
+            self.data,
+            sites=sites,
+            smoother=self.smoother,
+            step=self.step,
+            objective=self.objective,
+            tol=tol,
+            max_sweeps=max_sweeps,
+            throw=False,
+        )
 
 
 class Guess(eqx.Module):
@@ -92,17 +111,5 @@ class Converge(Schedule):
 
     def energy(self, setting: Setting, prior: Prior, lik: Likelihood, guess: Guess) -> tuple[Scalar, Guess]:
         """The energy at the fixed point."""
-        solution = infer(
-            prior,
-            lik,
-            setting.rule,
-            setting.data,
-            sites=guess.sites,
-            smoother=setting.smoother,
-            step=setting.step,
-            objective=setting.objective,
-            tol=self.tol,
-            max_sweeps=self.max_sweeps,
-            throw=False,
-        )
+        solution = setting.infer(prior, lik, guess.sites, self.tol, self.max_sweeps)
         return solution.energy, Guess(stop_gradient(solution.sites), guess.damping)

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 from ssep.checks import as_float, first_offender, is_concrete, require
 from ssep.data import Data, check_resolution
 from ssep.locations import Locations, check_finite, on_a_line
+from ssep.memory import check_memory_of_nodes
 from ssep.priors.base import Prior
 from ssep.sites import SiteState
 from ssep.solution import Solution
@@ -69,10 +70,11 @@ def check_times(call: str, t_new: Any) -> Float[Array, " new"]:
     return times
 
 
-def merge(call: str, solution: Solution, t_new: Any) -> Timeline:
+def merge(call: str, solution: Solution, where: Locations) -> Timeline:
     """Put new times among those of the data."""
     check_resolution(call, solution.data)
-    times = check_times(call, t_new).astype(solution.data.t.dtype)
+    check_memory_of_nodes(f"{call}(t_new)", solution.prior, solution.data.locations, where)
+    times = where.t.astype(solution.data.t.dtype)
     start = solution.start
     if start is not None and is_concrete(times, start.t):
         require(

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ssep
+from ssep import scanning
 from ssep.kernels import Constant, Matern12, Matern32, Matern52, SquaredExponential
 from tests import fields
 from tests.test_spacetime import close, counts
@@ -293,6 +294,43 @@ def test_kernels_of_space_are_functions_of_scaled_distance():
     close(mixed.gram(x, x), 1.3 * np.exp(-squared / 2) * 0.7 * np.exp(-plain / 2) + 0.5)
 
 
+def test_structured_dynamics_are_the_dense_ones():
+    field = fields.draw("sum", 29)
+    structured = field.prior.discretise(ssep.Data(field.t, np.zeros(field.shape), r=field.r)).dynamics
+    dense, columns = structured.to_dense(), jnp.asarray(np.random.default_rng(0).normal(size=(12, 3)))
+    kron = np.kron(np.asarray(structured.terms[0].transitions[1]), np.eye(3))
+    close(dense.transitions[1][:6, :6], kron)
+    close(dense.initial_cov[6:, :6], np.zeros((6, 6)))
+    for gap in (0, 2):
+        close(structured.advance(gap, columns), dense.advance(gap, columns))
+        close(structured.retreat(gap, columns), dense.retreat(gap, columns))
+        close(structured.add_noise(gap, jnp.eye(12)), dense.add_noise(gap, jnp.eye(12)))
+    close(structured.read(columns), dense.read(columns))
+    close(structured.lift(columns[:6]), dense.lift(columns[:6]))
+
+
+@pytest.mark.parametrize("length", [30, 31])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_scan_in_stretches_is_a_scan(monkeypatch, length, reverse):
+    """30 splits evenly, 31 needs padding; values and derivatives."""
+    inputs = jnp.asarray(np.random.default_rng(0).normal(size=(length, 2)))
+
+    def body(carry, entry):
+        moved = jnp.sin(carry) + entry
+        return moved, moved[0] * entry[1]
+
+    def total(start, inputs):
+        last, outputs = scanning.scan(body, start, inputs, reverse=reverse)
+        return jnp.sum(last**2) + jnp.sum(outputs * jnp.arange(length))
+
+    plain = jax.value_and_grad(total, (0, 1))(jnp.ones(2), inputs)
+    monkeypatch.setattr(scanning, "_KEEP", 0)
+    stretched = jax.value_and_grad(total, (0, 1))(jnp.ones(2), inputs)
+    jax.tree.map(close, stretched, plain)
+    checkpoints = str(jax.make_jaxpr(jax.grad(total))(jnp.ones(2), inputs))
+    assert "checkpoint" in checkpoints or "remat" in checkpoints
+
+
 FIELD = fields.draw("few places", 0)
 PLACES, VALUES = FIELD.r, np.ones(FIELD.shape)
 PRIOR = ssep.SpatioTemporalPrior(Matern32(), Matern32(), PLACES)
@@ -356,7 +394,11 @@ CASES = {
             ssep.Data(np.arange(20_000.0), np.broadcast_to(np.ones(1), (20_000, 2_000)), r=np.arange(2_000.0)),
         ),
         # Per step 4000 x 2000 and twice 2000 x 2000 numbers of 8 bytes: 2384 GiB, and a little for the rest.
-        r"must fit into memory; got 20000 steps of a state of 4000 numbers.*need about 2\.39e\+03 GiB",
+        r"`sweep\(prior, data\)` must fit into memory; got 20000 times, a state of 4000 numbers.*about 2\.39e\+03 GiB",
+    ),
+    "memory of a map": (
+        lambda: ssep.predict(solve(FIELD, 0), np.arange(1e5), r_new=np.zeros((100_000, 2))),
+        r"`predict\(t_new\)` must fit into memory; got 100000 times, a state of 10 numbers and 5 nodes.*GiB",
     ),
 }
 

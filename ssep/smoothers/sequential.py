@@ -86,14 +86,16 @@ class Sequential(Smoother):
             vector = vector + state_space.lift(step, (shift - jnp.sum(shrink * seen, -1))[:, None])[:, 0]
             lifted = state_space.lift(step, matmul(shrink, weighted.T))
             matrix = matrix - 2 * symmetrise(lifted) + state_space.lift(step, state_space.lift(step, inner).T)
-            pulled = matmul(cross.T, vector[:, None])[:, 0], matmul(cross.T, matmul(matrix, cross))
-            return state_space.pull_back(step, vector, matrix), state_space.spread(step, Marginals(*pulled))
+            # What later sites add to those up to here: E U'a and -E U'L U E' of before, with E = I - V Gam.
+            keep = jnp.eye(shift.shape[0], dtype=shift.dtype) - matmul(state_space.read(step, cross), shrink)
+            gained = Marginals(jnp.sum(keep * seen, -1), matmul(matmul(keep, inside), keep.T))
+            return state_space.pull_back(step, vector, matrix), state_space.spread(step, gained)
 
         mean, cov = state_space.start()
         inputs = (state_space.steps, filtered.cross, filtered.shift, filtered.shrink)
         zero = (jnp.zeros_like(mean), jnp.zeros_like(cov))
-        _, moved = scan(backward, zero, inputs, reverse=True)
-        return Marginals(filtered.predicted.mean + moved.mean, filtered.predicted.cov - symmetrise(moved.cov))
+        _, gained = scan(backward, zero, inputs, reverse=True)
+        return Marginals(filtered.updated.mean + gained.mean, filtered.updated.cov - symmetrise(gained.cov))
 
     def mean(self, filtered: Filtered, sites: SiteState) -> Float[Array, "time *obs latent"]:
         """Posterior means under other linear parts."""

@@ -10,6 +10,7 @@ from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
 from ssep.linalg import UNROLL_LIMIT, root_psd
+from ssep.statespace.dense import DenseDynamics
 from ssep.statespace.dynamics import Dynamics, Gap
 from ssep.types import State, StateMatrix
 
@@ -98,6 +99,20 @@ class SeparableDynamics(Dynamics):
         """H' times a matrix."""
         sizes = [term.num_nodes for term in self.terms]
         return self._by_term(lambda term, rows: term.apply(term.observation[:, None], rows), columns, sizes)
+
+    def to_dense(self) -> DenseDynamics:
+        """The same without structure, for tests."""
+        gaps = jnp.arange(self.terms[0].transitions.shape[0])
+        states, nodes = (
+            jnp.eye(count, dtype=self.initial_cov.dtype) for count in (len(self.initial_mean), self.num_nodes)
+        )
+        return DenseDynamics(
+            transitions=jax.vmap(lambda gap: self.advance(gap, states))(gaps),
+            noises=jax.vmap(lambda gap: self.add_noise(gap, jnp.zeros_like(states)))(gaps),
+            observation=self.lift(nodes).T,
+            initial_mean=self.initial_mean,
+            initial_cov=self.initial_cov,
+        )
 
     def _by_term(self, function: Callable[..., Array], columns: Array, sizes: Any = None) -> Array:
         if len(self.terms) == 1:

@@ -1,0 +1,130 @@
+"""Rainforest: a log-Gaussian Cox process of 12,929 trees on a grid of 500 x 250 cells of 2 m x 2 m, all four rules.
+
+    python benchmarks/rainforest.py
+
+learns the hyperparameters on a fifth of the plot, infers the whole field with each rule, prints the negative log
+predictive density of a random tenth of the cells that was held out, and writes the figure of docs/results/spacetime.md.
+The trees are read from the folder that SSEP_DATA names, or from ../shared/data.
+"""
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import pathlib
+import resource
+import time
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from matplotlib import pyplot as plt
+
+import ssep
+from ssep.data import Observations
+from ssep.kernels import Matern32
+from ssep.likelihoods import Poisson
+from ssep.prediction import log_predictive
+
+jax.config.update("jax_enable_x64", True)
+FOLDER = pathlib.Path(os.environ.get("SSEP_DATA", pathlib.Path(__file__).parents[2] / "shared" / "data"))
+FIGURE = pathlib.Path(__file__).parents[1] / "docs" / "images" / "rainforest.png"
+CELL = 2.0
+RULES = {
+    "ExtendedEP(0)": ssep.ExtendedEP(0.0),
+    "StatLinEP(0)": ssep.StatLinEP(0.0),
+    "PowerEP(0.5)": ssep.PowerEP(0.5),
+    "CVI": ssep.CVI(),
+}
+
+
+def load() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Counts per cell, and the coordinates of the cells along the plot (time) and across it (space)."""
+    trees = np.loadtxt(FOLDER / "rainforest_trees.csv", delimiter=",", skiprows=1)
+    along, across = np.arange(0, 1000 + CELL, CELL), np.arange(0, 500 + CELL, CELL)
+    counts, _, _ = np.histogram2d(trees[:, 0], trees[:, 1], bins=(along, across))
+    return counts, along[:-1] + CELL / 2, across[:-1] + CELL / 2
+
+
+def learn(prior: ssep.SpatioTemporalPrior, data: ssep.Data, num_steps: int = 25) -> ssep.SpatioTemporalPrior:
+    """Maximise the variational bound; the two variances are one number, so only one is learned."""
+
+    def trainable(prior: ssep.SpatioTemporalPrior, lik: ssep.Likelihood):
+        term = prior.terms[0]
+        mean = [] if term.mean is None else [term.mean]
+        return [term.temporal.variance, term.temporal.lengthscale, term.spatial.lengthscale, *mean]
+
+    fit = ssep.fit(
+        prior,
+        Poisson(),
+        ssep.CVI(),
+        data,
+        optimiser=optax.adam(0.2),
+        num_steps=num_steps,
+        schedule=ssep.Interleave(frozen=True),
+        trainable=trainable,
+        objective=ssep.FreeEnergy(),
+    )
+    return fit.prior
+
+
+def score(solution: ssep.Solution, counts: np.ndarray, held_out: np.ndarray) -> float:
+    """The mean negative log predictive density of the cells that were held out."""
+    asked = Observations(jnp.asarray(counts), jnp.asarray(held_out), None)
+    return float(-jnp.nanmean(eqx.filter_jit(log_predictive)(solution.likelihood, asked, solution.posterior)))
+
+
+def draw(solution: ssep.Solution, along: np.ndarray, across: np.ndarray) -> None:
+    """The map of the log intensity and of its standard deviation."""
+    figure, axes = plt.subplots(2, 1, figsize=(8, 7.6), layout="constrained", sharex=True)
+    log_rate = np.asarray(solution.posterior.mean[..., 0]) - np.log(CELL**2)
+    spread = np.sqrt(np.asarray(solution.posterior.cov[..., 0, 0]))
+    for ax, values, label, colours in [
+        (axes[0], log_rate, "posterior mean", "viridis"),
+        (axes[1], spread, "posterior standard deviation", "magma"),
+    ]:
+        image = ax.pcolormesh(along, across, values.T, cmap=colours, shading="nearest", rasterized=True)
+        figure.colorbar(image, ax=ax, label="log trees per square metre" if ax is axes[0] else "of the log intensity")
+        ax.set(ylabel="metres", title=label, aspect="equal")
+    axes[1].set(xlabel="metres")
+    FIGURE.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(FIGURE, dpi=110)
+
+
+def main() -> None:
+    """Learn, infer with each rule, print and draw."""
+    counts, along, across = load()
+    held_out = np.random.default_rng(0).uniform(size=counts.shape) < 0.1
+    seen = np.where(held_out, np.nan, counts)
+    data = ssep.Data(along, seen, r=across)
+    strip = slice(200, 300)
+    print("| model | rule | NLPD | sweeps | seconds | peak memory so far, GB |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, mean, rules in [("as in [W20]", None, RULES), ("with a mean", -2.0, {"CVI": ssep.CVI()})]:
+        begun = time.perf_counter()
+        prior = ssep.SpatioTemporalPrior(Matern32(1.0, 10.0), Matern32(1.0, 10.0), mean=mean)
+        prior = learn(prior, ssep.Data(along[strip], seen[strip], r=across))
+        term = prior.terms[0]
+        found = f"variance {term.temporal.variance:.3g}, lengthscales {term.temporal.lengthscale:.3g} m along and "
+        found += f"{term.spatial.lengthscale:.3g} m across" + ("" if term.mean is None else f", mean {term.mean:.3g}")
+        print(f"| {name} | learning: {found} | | | {time.perf_counter() - begun:.0f} | {_peak():.2f} |", flush=True)
+        for label, rule in rules.items():
+            begun = time.perf_counter()
+            solution = ssep.infer(prior, Poisson(), rule, data)
+            seconds = time.perf_counter() - begun
+            nlpd = score(solution, counts, held_out)
+            print(
+                f"| {name} | {label} | {nlpd:.4f} | {solution.num_sweeps} | {seconds:.0f} | {_peak():.2f} |", flush=True
+            )
+            if name == "as in [W20]" and label == "CVI":
+                draw(solution, along, across)
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+if __name__ == "__main__":
+    main()
