@@ -32,12 +32,18 @@ def test_readme_runs_and_shows_the_energy_that_it_prints(capsys):
     assert abs(printed - float(shown[1])) < 0.01
 
 
-def run_example(name, folder):
-    """As a newcomer would: its own process, in a folder of its own."""
+def run_example(name, folder, call=None):
+    """As a newcomer would: its own process, in a folder of its own; or a call of its main function."""
+    command = [str(ROOT / "examples" / name)] if call is None else ["-c", f"import {name}; {name}.{call}"]
     run = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / name)],
+        [sys.executable, *command],
         cwd=folder,
-        env={"MPLBACKEND": "agg", "PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1"},
+        env={
+            "MPLBACKEND": "agg",
+            "PATH": "/usr/bin:/bin",
+            "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONPATH": str(ROOT / "examples"),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -65,3 +71,11 @@ def test_forecast_example_beats_a_constant_rate_and_is_short(tmp_path):
     assert score < -stats.poisson.logpmf(counts[-24:], counts[:-24].mean()).mean()
     assert_is_a_plot(tmp_path / "forecast.png")
     assert len((ROOT / "examples" / "forecast.py").read_text().splitlines()) <= 30
+
+
+def test_station_example_covers_what_held_out_stations_measured(tmp_path):
+    printed = run_example("stations", tmp_path, "main(num_steps=10)")
+    coverage, count = re.search(r"hold (\d+\.\d) % of (\d+) readings", printed).groups()
+    assert int(count) > 300
+    assert 80 < float(coverage) < 98
+    assert_is_a_plot(tmp_path / "build" / "stations.png")
