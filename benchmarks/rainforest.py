@@ -126,8 +126,9 @@ def main(num_folds: int) -> None:
             )
             # The next fold holds out other cells: it begins with what this one found.
             sites = solution.sites
+            if k == 0:
+                draw(solution, along, across)
         print(f"| {label} | all | {np.mean(scores):.4f} ± {np.std(scores):.4f} | | | |", flush=True)
-        draw(solution, along, across)
 
 
 if __name__ == "__main__":
