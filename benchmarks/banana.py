@@ -3,31 +3,22 @@
     python benchmarks/banana.py
 
 prints the negative log predictive density over the ten folds for every rule and the time of inference on 5300 points,
-and writes the figure of docs/results/spacetime.md. The data are read from the folder that SSEP_DATA names, or from
-../shared/data.
+and writes the figure of docs/results/spacetime.md.
 """
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-import pathlib
 import time
 
-import jax
 import numpy as np
 import optax
 from matplotlib import pyplot as plt
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
+from tasks import FOLDER, IMAGES, banana, table
 
 import ssep
 from ssep.kernels import Matern52
 from ssep.likelihoods import Bernoulli
 
-jax.config.update("jax_enable_x64", True)
-FOLDER = pathlib.Path(os.environ.get("SSEP_DATA", pathlib.Path(__file__).parents[2] / "shared" / "data"))
-FIGURE = pathlib.Path(__file__).parents[1] / "docs" / "images" / "banana.png"
 LINES = np.linspace(-3, 3, 15)
 # The rule, the energy that it learns from, and the paper's mean and standard deviation over folds.
 METHODS = {
@@ -38,9 +29,9 @@ METHODS = {
 }
 
 
-def load(name: str) -> tuple[np.ndarray, np.ndarray]:
+def load() -> tuple[np.ndarray, np.ndarray]:
     """Rows (x1, x2, label) in order of x1, and where each row of the file went."""
-    values = np.loadtxt(FOLDER / name, delimiter=",", skiprows=1)
+    values = table("banana.csv")
     order = np.argsort(values[:, 0], kind="stable")
     return values[order], np.argsort(order)
 
@@ -75,7 +66,7 @@ def learn(prior: ssep.SpatioTemporalPrior, rule: ssep.Rule, objective: ssep.Ener
 
 def validate(rule: ssep.Rule, objective: ssep.Energy, conditional_variance: bool) -> np.ndarray:
     """The negative log predictive density of each fold; later folds start from the hyperparameters of the first."""
-    rows, place = load("banana.csv")
+    rows, place = load()
     folds = np.loadtxt(FOLDER / "banana_folds.csv", delimiter=",").astype(int)
     prior, scores = start(conditional_variance), []
     for i, fold in enumerate(folds):
@@ -91,7 +82,7 @@ def validate(rule: ssep.Rule, objective: ssep.Energy, conditional_variance: bool
 
 def draw() -> None:
     """Probabilities and the boundary for one pass of the extended Kalman filter, ExtendedEP and CVI."""
-    rows, _ = load("banana.csv")
+    rows, _ = load()
     data = ssep.Data(rows[:, 0], rows[:, 2], r=rows[:, 1])
     prior = learn(start(True), ssep.CVI(), ssep.FreeEnergy(), data, 100).prior
     x, y = np.linspace(-2.8, 2.8, 90), np.linspace(-2.8, 2.8, 90)
@@ -115,19 +106,18 @@ def draw() -> None:
         ax.set(title=title, xlabel="x1 (time)")
     axes[0].set(ylabel="x2 (space)")
     figure.colorbar(ScalarMappable(Normalize(0, 1), "coolwarm"), ax=axes, label="probability of class 1")
-    FIGURE.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(FIGURE, dpi=110)
+    figure.savefig(IMAGES / "banana.png", dpi=110)
 
 
 def main() -> None:
     """The figure, the table and the large set."""
     draw()
-    rows, _ = load("banana_large.csv")
-    data = ssep.Data(rows[:, 0], rows[:, 2], r=rows[:, 1])
+    task = banana("banana_large.csv")
     for label in ("compiling included", "compiled"):
         begun = time.perf_counter()
-        solution = ssep.infer(start(True), Bernoulli(), ssep.CVI(), data)
-        print(f"CVI on {len(rows)} points: {solution.num_sweeps} sweeps, {time.perf_counter() - begun:.1f} s ({label})")
+        solution = ssep.infer(task.prior, task.likelihood, ssep.CVI(), task.data)
+        seconds = time.perf_counter() - begun
+        print(f"CVI on {len(task.data.t)} points: {solution.num_sweeps} sweeps, {seconds:.1f} s ({label})")
     print("| rule | NLPD | without the conditional variance | [W20] |")
     print("| --- | --- | --- | --- |")
     for name, (rule, objective, paper) in METHODS.items():

@@ -4,25 +4,19 @@
 
 learns the hyperparameters on four strips, a fifth of the plot; then, for each rule and fold (one unless told more),
 infers the whole field without a random tenth of the cells and scores those. Prints the negative log predictive density
-and writes the figure of docs/results/spacetime.md. The trees are read from the folder that SSEP_DATA names, or from
-../shared/data.
+and writes the figure of docs/results/spacetime.md.
 """
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-import pathlib
 import resource
 import sys
 import time
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 from matplotlib import pyplot as plt
+from tasks import IMAGES, rainforest
 
 import ssep
 from ssep.data import Observations
@@ -30,9 +24,6 @@ from ssep.kernels import Matern32
 from ssep.likelihoods import Poisson
 from ssep.prediction import log_predictive
 
-jax.config.update("jax_enable_x64", True)
-FOLDER = pathlib.Path(os.environ.get("SSEP_DATA", pathlib.Path(__file__).parents[2] / "shared" / "data"))
-FIGURE = pathlib.Path(__file__).parents[1] / "docs" / "images" / "rainforest.png"
 CELL = 2.0
 RULES = {
     "ExtendedEP(0)": ssep.ExtendedEP(0.0),
@@ -40,14 +31,6 @@ RULES = {
     "PowerEP(0.5)": ssep.PowerEP(0.5),
     "CVI": ssep.CVI(),
 }
-
-
-def load() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Counts per cell, and the coordinates of the cells along the plot (time) and across it (space)."""
-    trees = np.loadtxt(FOLDER / "rainforest_trees.csv", delimiter=",", skiprows=1)
-    along, across = np.arange(0, 1000 + CELL, CELL), np.arange(0, 500 + CELL, CELL)
-    counts, _, _ = np.histogram2d(trees[:, 0], trees[:, 1], bins=(along, across))
-    return counts, along[:-1] + CELL / 2, across[:-1] + CELL / 2
 
 
 def learn(prior: ssep.SpatioTemporalPrior, data: ssep.Data, num_steps: int = 25) -> ssep.SpatioTemporalPrior:
@@ -91,13 +74,13 @@ def draw(solution: ssep.Solution, along: np.ndarray, across: np.ndarray) -> None
         figure.colorbar(image, ax=ax, label="log trees per square metre" if ax is axes[0] else "of the log intensity")
         ax.set(ylabel="metres", title=label, aspect="equal")
     axes[1].set(xlabel="metres")
-    FIGURE.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(FIGURE, dpi=110)
+    figure.savefig(IMAGES / "rainforest.png", dpi=110)
 
 
 def main(num_folds: int) -> None:
     """Learn, infer with each rule on each fold, print and draw."""
-    counts, along, across = load()
+    data = rainforest().data
+    counts, along, across = (np.asarray(values) for values in (data.y, data.t, data.locations.places[:, 0]))
     # Strips, with the distances between them: for the prior that is nothing but irregular times.
     chosen = np.concatenate([np.arange(begin, begin + 25) for begin in (50, 175, 300, 425)])
     fold = np.random.default_rng(0).permutation(counts.size).reshape(counts.shape) % 10

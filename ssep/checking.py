@@ -120,7 +120,7 @@ class Importance(eqx.Module):
 
     @property
     def posterior(self) -> Marginals:
-        """Corrected means and covariances of the latents of each observation."""
+        """Corrected means and covariances of what the paths draw, for each observation."""
         mean = jnp.einsum("s,s...d->...d", self.weights, self.paths)
         centred = self.paths - mean
         return Marginals(mean, jnp.einsum("s,s...i,s...j->...ij", self.weights, centred, centred))
@@ -170,7 +170,8 @@ def _weigh(key, count, solved, smoother):
         return f, jnp.sum(solved.data.observations.map(log_ratio, f, solved.sites, view.unresolved))
 
     draw = posterior_paths(smoother, filtered, view.centre(solved.sites)[0])
-    paths, log_weights = in_batches(key, count, draw, weigh)
+    each = (solved.data.t.shape[0] + 1) * filtered.last_mean.shape[0]
+    paths, log_weights = in_batches(key, count, each, draw, weigh)
     return paths, log_weights, filtered.log_normaliser
 
 

@@ -69,7 +69,7 @@ def _check_latents(prior: Prior, lik: Likelihood) -> None:
         type(lik).__name__,
         f"needs {lik.num_latents} latent{'s' * (lik.num_latents != 1)}",
         f"a prior with {prior.num_latents}",
-        f"Give `{type(prior).__name__}` one kernel per latent: `SDEPrior((k1, k2))`.",
+        f"Give `{type(prior).__name__}` one kernel per latent, as a tuple: `(k1, k2)`.",
     )
 
 

@@ -77,7 +77,7 @@ class Data(eqx.Module):
 
     @classmethod
     def from_records(
-        cls, t: Any, r: Any, y: Any, *, aux: Aux = None, fixed_places: bool = False, per_step: int | None = None
+        cls, t: Any, r: Any, y: Any, *, aux: Aux = None, fixed_places: Any = False, per_step: int | None = None
     ) -> "Data":
         """Sort and group records, one observation each, in any order.
 
@@ -86,10 +86,11 @@ class Data(eqx.Module):
             r: Their places, shape (N, R), or (N,) on a line.
             y: Their values, shape (N,); NaN means missing.
             aux: Optional extras per record.
-            fixed_places: Whether records come from a set of stations: then `r` is the set of distinct places, and y has
-                a column for each. Otherwise each time has as many columns as records, filled up with missing ones.
-            per_step: At most so many records in a row; further ones of the same time go to rows of their own. Without
-                it a row is as long as the largest number of records of one time.
+            fixed_places: Whether records come from a set of stations: then y has a column for each. True takes all
+                places that occur; an array of shape (J, R) names them, in the order of the columns. Otherwise each time
+                has as many columns as records, filled up with missing ones.
+            per_step: The number of columns; further records of one time go to rows of their own. Without it a row is as
+                long as the largest number of records of one time.
         """
         rows = group_records(t, r, y, as_aux(aux), fixed_places, per_step)
         return cls(rows.t, rows.y, mask=rows.mask, aux=rows.aux, r=rows.r)
@@ -205,7 +206,8 @@ def _known_places(places: Array, observed: Array) -> Array:
     if is_concrete(places, observed):
         valid = np.asarray(known | ~needed)
         offender = "" if valid.all() else first_offender(np.asarray(places), valid)
-        require(valid.all(), "Data(r)", "must be finite where y is observed", offender, "Mark those as missing.")
+        remedy = "Mark those as missing." if known.ndim == observed.ndim else "Drop those columns."
+        require(valid.all(), "Data(r)", "must be finite where y is observed", offender, remedy)
     return _fill(places, known)
 
 

@@ -17,7 +17,10 @@ from ssep.types import Aux, Scalar, ScalarLike
 
 
 class Energy(eqx.Module):
-    """An objective at given sites; for a Gaussian likelihood all of them are the exact negative log evidence.
+    """An objective at given sites.
+
+    For a Gaussian likelihood all of them are the exact negative log evidence where the nodes resolve the latents. With
+    inducing places that leave a variance, `FreeEnergy` is a bound and `PowerEPEnergy(1)` the evidence of FITC.
 
     The posterior is that of the part of the latents which the nodes resolve, the one that sites and cavities are about.
     """

@@ -27,7 +27,7 @@ def first_pass(state_space: StateSpace, lik: Likelihood, rule: Rule, step: StepC
         mean, cov, cross = state_space.project(here, *belief)
         seen = state_space.spread(here, Marginals(mean, cov))
         cavity = seen if offset is None else Marginals(seen.mean + offset, seen.cov)
-        sites = step.begin(refresh(lik, rule, observations, cavity, unresolved, 1.0))
+        sites = step.begin(refresh(lik, rule, observations, cavity, unresolved, rule.first_alpha))
         pull = 0 if offset is None else jnp.einsum("...ij,...j->...i", sites.precision, offset)
         collected = state_space.collect(here, SiteState(sites.linear - pull, sites.precision))
         conditioned = condition(mean, cov, collected.linear, collected.precision)

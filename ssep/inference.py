@@ -12,7 +12,8 @@ from ssep.energies import Energy, FilterEnergy
 from ssep.first_pass import first_pass
 from ssep.fixed_point import attach_gradient
 from ssep.iteration import Problem, iterate
-from ssep.refresh import is_proper
+from ssep.priors.base import Prior
+from ssep.refresh import is_sound
 from ssep.results import RESULTS
 from ssep.rules.base import Rule
 from ssep.sites import SiteState
@@ -71,7 +72,7 @@ def infer(
     ]:
         require_kind(name, value, kind, "infer")
     check_compatible(prior, lik, sites, rule, data, "infer")
-    _check_start(start, data)
+    _check_start(start, prior, data)
     positive = not is_concrete(tol) or np.all(np.asarray(tol) > 0)
     require(positive, "infer(tol)", "must be positive", tol, "1e-4 is a ten-thousandth of a standard deviation.")
     whole = isinstance(max_sweeps, int) and max_sweeps >= 0
@@ -92,7 +93,16 @@ def _raise_failure(solution: Solution, max_sweeps: int) -> Solution:
     return solution
 
 
-def _check_start(start: Belief | None, data: Data) -> None:
+def _check_start(start: Belief | None, prior: Prior, data: Data) -> None:
+    if start is not None:
+        states, _ = prior.sizes(data.locations)
+        require(
+            start.mean.shape == (states,),
+            "infer(start)",
+            f"must be of a state of {states} numbers, as this prior has",
+            f"shape {start.mean.shape}",
+            "Take it from a solution of the same prior.",
+        )
     if start is not None and is_concrete(start.t, data.t):
         require(
             data.t[0] >= start.t,
@@ -115,12 +125,13 @@ def _infer(prior, lik, rule, data, sites, start, smoother, step, objective, tol,
     # Without sweeps the forward pass is the answer, whatever it is.
     done = iterate(frozen, sites, fixed_step, stop_gradient(tol), max_sweeps, cold and max_sweeps > 0)
 
+    complete = problem.state_space.view.complete
     held = (done.sites, done.wanted.usable)
-    sites = attach_gradient(_refreshed, (problem, step, held), done.sites, done.posterior)
+    sites = attach_gradient(_refreshed, (problem, step, held), done.sites, complete(done.posterior))
     filtered, posterior = problem.solve(sites)
     energy = objective(lik, rule, data, sites, filtered, posterior)
     num_skipped = jnp.sum(~done.wanted.usable)
-    finite = done.proper & is_proper(posterior).all() & jnp.isfinite(energy)
+    finite = done.proper & is_sound(posterior, problem.state_space.view.unresolved).all() & jnp.isfinite(energy)
     result = RESULTS.where(done.change <= tol, RESULTS.converged, RESULTS.max_sweeps_reached)
     result = RESULTS.where(num_skipped > 0, RESULTS.improper_cavity, result)
     return Solution(
@@ -128,7 +139,7 @@ def _infer(prior, lik, rule, data, sites, start, smoother, step, objective, tol,
         likelihood=lik,
         rule=rule,
         data=data,
-        posterior=problem.state_space.view.complete(posterior),
+        posterior=complete(posterior),
         sites=sites,
         energy=energy,
         num_sweeps=done.num_sweeps,

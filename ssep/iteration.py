@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Int
 from ssep.data import Data
 from ssep.likelihoods.base import Likelihood, as_scalar
 from ssep.marginals import Marginals
-from ssep.refresh import Refresh, is_proper, refresh
+from ssep.refresh import Refresh, is_sound, refresh
 from ssep.rules.base import Rule
 from ssep.sites import SiteState, choose, remove
 from ssep.smoothers.base import Filtered, Smoother
@@ -90,11 +90,11 @@ def iterate(
     A cold start compares the given sites, those of a forward pass, with no sites at all: where the forward pass
     overshoots, nothing is the better place to begin. The damping of an earlier call can be taken up.
     """
-    dtype = sites.linear.dtype
+    dtype, view = sites.linear.dtype, problem.state_space.view
 
     def evaluate(sites: SiteState, damping: Scalar, num_sweeps: Int[Array, ""]) -> Progress:
         filtered, posterior = problem.solve(sites)
-        proper = jnp.isfinite(filtered.log_normaliser) & is_proper(posterior).all()
+        proper = jnp.isfinite(filtered.log_normaliser) & is_sound(posterior, view.unresolved).all()
         wanted = problem.refresh(sites, posterior)
         fit = problem.fit(posterior, wanted.usable)
         never = jnp.full((), jnp.inf, dtype)
@@ -103,7 +103,7 @@ def iterate(
     def advance(old: Progress) -> Progress:
         new = evaluate(step.move(old.sites, old.wanted, old.damping), old.damping, old.num_sweeps + 1)
         keep, damping = step.judge(old.damping, _compare(old, new, step))
-        change = _largest_change(old.posterior, new.posterior) / old.damping
+        change = _largest_change(view.complete(old.posterior), view.complete(new.posterior)) / old.damping
         change = jnp.where(jnp.isnan(change), jnp.inf, change)
         # At the fixed point the residual is rounding error, and its length says nothing.
         keep = keep | (new.proper & (change <= tol))

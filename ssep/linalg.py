@@ -6,6 +6,7 @@ A LAPACK call costs microseconds, more than everything else in a filter step wit
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Float
 
 UNROLL_LIMIT = 8
@@ -72,8 +73,11 @@ def solve_with_log_det(
     """
     size = matrix.shape[0]
     if size > UNROLL_LIMIT:
-        sign, log_det = jnp.linalg.slogdet(matrix)
-        return jnp.linalg.solve(matrix, right), jnp.where(sign > 0, log_det, jnp.nan)
+        factors = lu_factor(matrix)
+        diagonal, swapped = jnp.diagonal(factors[0]), factors[1] != jnp.arange(size)
+        positive = jnp.sum(diagonal < 0) % 2 == jnp.sum(swapped) % 2
+        log_det = jnp.where(positive, jnp.sum(jnp.log(jnp.abs(diagonal))), jnp.nan)
+        return lu_solve(factors, right), log_det
     if size == 1:
         return right / matrix, jnp.log(matrix[0, 0])
     table = jnp.concatenate([matrix, right], 1)

@@ -1,23 +1,26 @@
 """How much memory a filter and a smoother need, said before they start."""
 
+import math
 import os
 
 from ssep.checks import require
 from ssep.locations import Locations
 from ssep.priors.base import Prior
 
-# A derivative holds the cotangent of what a sweep keeps, and one stretch of steps with all that happens in them.
-_DERIVATIVE = 3
+# A derivative holds what a sweep keeps, its cotangent and copies; and, per step of one stretch, some covariances.
+_COPIES = 3
+_COVARIANCES = 10
 
 
 def check_memory(call: str, prior: Prior, locations: Locations) -> None:
     """Raise if a sweep over observations cannot fit into this machine's memory."""
     states, nodes = prior.sizes(locations)
     seen = (locations.per_step or 1) * prior.num_latents
-    needed = locations.t.dtype.itemsize * _numbers(
-        locations.t.shape[0], states, min(nodes, seen), seen * prior.num_latents
-    )
-    _check(f"{call}(prior, data)", locations, states, nodes, needed * (_DERIVATIVE if call == "fit" else 1))
+    steps = locations.t.shape[0]
+    numbers = _numbers(steps, states, min(nodes, seen), seen * prior.num_latents)
+    if call == "fit":
+        numbers = _COPIES * numbers + _COVARIANCES * math.isqrt(steps) * states**2
+    _check(f"{call}(prior, data)", locations, states, nodes, locations.t.dtype.itemsize * numbers)
 
 
 def check_memory_of_nodes(call: str, prior: Prior, seen: Locations, where: Locations) -> None:
@@ -25,9 +28,9 @@ def check_memory_of_nodes(call: str, prior: Prior, seen: Locations, where: Locat
     states, nodes = prior.sizes(seen)
     count, size = seen.t.shape[0] + where.t.shape[0], where.t.dtype.itemsize
     predicted = where.t.shape[0] * (where.per_step or 1) * prior.num_latents
-    # Where places move, every one has weights of its own.
-    weights = predicted * nodes if where.moving else 0
-    needed = size * (_numbers(count, states, nodes, nodes) + 12 * predicted * prior.num_latents + weights)
+    # The weights of all nodes at each place, times their covariance.
+    weighted = 2 * predicted * nodes
+    needed = size * (_numbers(count, states, nodes, nodes) + 12 * predicted * prior.num_latents + weighted)
     _check(call, where, states, nodes, needed)
 
 

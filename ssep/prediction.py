@@ -185,7 +185,9 @@ def _predict(prior, seen, sites, start, line, where, smoother, joint):
 
     joint_cov = jax.jacfwd(means)(jnp.zeros_like(marginals.mean))
     rest = prior.residual()
-    return marginals, joint_cov if rest is None else joint_cov + rest.covariance(where)
+    if rest is None or view.unresolved is None:
+        return marginals, joint_cov
+    return marginals, joint_cov + rest.covariance(where)
 
 
 def _for_each(prediction: Prediction, function):

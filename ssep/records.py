@@ -19,7 +19,7 @@ class Rows(NamedTuple):
     r: np.ndarray
 
 
-def group_records(t: Any, r: Any, y: Any, aux: Aux, fixed_places: bool, per_step: int | None) -> Rows:
+def group_records(t: Any, r: Any, y: Any, aux: Aux, fixed_places: Any, per_step: int | None) -> Rows:
     """Sort records by time and put those of one time next to each other."""
     times, places, values = np.asarray(t), np.asarray(r), np.asarray(y)
     places = places[:, None] if places.ndim == 1 else places
@@ -47,23 +47,23 @@ def group_records(t: Any, r: Any, y: Any, aux: Aux, fixed_places: bool, per_step
             f"shape {np.shape(extra)}",
             "Broadcast it first.",
         )
+    fixed = not isinstance(fixed_places, bool) or fixed_places
     require(
-        per_step is None or (isinstance(per_step, int) and per_step > 0 and not fixed_places),
+        per_step is None or (isinstance(per_step, int | np.integer) and per_step > 0 and not fixed),
         "Data.from_records(per_step)",
         "must be a positive integer, and goes with places that are not fixed",
         per_step,
         "Leave it out.",
     )
     distinct, step = np.unique(times, return_inverse=True)
-    if fixed_places:
-        stations, column = np.unique(places, axis=0, return_inverse=True)
-        column = column.ravel()
+    if fixed:
+        stations, column = _stations(places, fixed_places)
         # A second record of one station at one time opens a further row of that time.
         turn = _count_earlier(step * len(stations) + column)
         width = len(stations)
     else:
         earlier = _count_earlier(step)
-        width = int(earlier.max()) + 1 if per_step is None else min(per_step, int(earlier.max()) + 1)
+        width = int(earlier.max()) + 1 if per_step is None else int(per_step)
         turn, column = earlier // width, earlier % width
         stations = None
     # Rows in order of time, then of turn.
@@ -80,6 +80,25 @@ def group_records(t: Any, r: Any, y: Any, aux: Aux, fixed_places: bool, per_step
     table = scatter(values)
     located = scatter(places) if stations is None else stations
     return Rows(row_times, table, ~np.isnan(table), jax.tree.map(scatter, aux), located)
+
+
+def _stations(places: np.ndarray, fixed_places: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The stations, and which of them each record comes from."""
+    found, column = np.unique(places, axis=0, return_inverse=True)
+    column = column.ravel()
+    if isinstance(fixed_places, bool):
+        return found, column
+    named = np.asarray(fixed_places, float)
+    named = named[:, None] if named.ndim == 1 else named
+    same = (found[:, None] == named).all(-1) if named.shape[1:] == found.shape[1:] else np.zeros((len(found), 1), bool)
+    require(
+        same.any(1).all(),
+        "Data.from_records(fixed_places)",
+        "must name the places of all records",
+        f"a record at {found[np.argmin(same.any(1))]}",
+        "Add that place, or drop its records.",
+    )
+    return named, same.argmax(1)[column]
 
 
 def _count_earlier(keys: np.ndarray) -> np.ndarray:

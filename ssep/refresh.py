@@ -39,7 +39,17 @@ def refresh(
     # In the precision of the data, whatever the likelihood's parameters came in.
     target = jax.tree.map(lambda leaf: leaf.astype(cavity.mean.dtype), target)
     finite = jnp.isfinite(target.linear).all(-1) & jnp.isfinite(target.precision).all((-2, -1))
-    return Refresh(target, cavity.mean, ~observations.mask | (finite & is_proper(cavity)))
+    return Refresh(target, cavity.mean, ~observations.mask | (finite & is_sound(cavity, unresolved)))
+
+
+def is_sound(resolved: Marginals, unresolved: Float[Array, "*obs latent"] | None) -> Bool[Array, "*obs"]:
+    """Whether latents have a distribution; the nodes may say nothing at all about a place far from all of them."""
+    if unresolved is None:
+        return is_proper(resolved)
+    complete = resolved.widened(unresolved)
+    part, whole = (jnp.diagonal(marginals.cov, axis1=-2, axis2=-1) for marginals in (resolved, complete))
+    rounding = float(jnp.finfo(whole.dtype).eps) ** 0.5
+    return is_proper(complete) & (part >= -rounding * whole).all(-1)
 
 
 def is_proper(marginals: Marginals) -> Bool[Array, "*obs"]:

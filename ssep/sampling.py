@@ -24,7 +24,9 @@ from ssep.statespace import Shared, StateSpace, View
 from ssep.timeline import look_at, merge
 from ssep.types import Aux
 
+# The most paths, and about the most numbers, that are drawn at once.
 _BATCH = 256
+_NUMBERS = 2**25
 
 
 class Paths(eqx.Module):
@@ -111,8 +113,8 @@ def _sample_prior(key, prior, where, count):
     own = prior.anchored(where)
     view = own.view(where)
     nodes_key, rest_key = jax.random.split(key)
-    nodes = _at_times(own, where.t)
-    drawn = in_batches(nodes_key, count, lambda key, size: jax.vmap(_reader(view))(nodes(key, size)), lambda f: f)
+    each = (where.t.shape[0] + 1) * own.sizes(where)[0]
+    drawn = in_batches(nodes_key, count, each, _at_times(own, where.t), _reader(view))
     return _with_rest(rest_key, own, where, drawn, count)
 
 
@@ -130,7 +132,8 @@ def _sample_posterior(key, prior, seen, sites, start, line, where, count, smooth
     paths = posterior_paths(smoother, filtered, node_sites, node_noise)
     path_key, rest_key = jax.random.split(key)
     read = _reader(new)
-    drawn = in_batches(path_key, count, paths, lambda path: read(path[line.new]))
+    each = (line.data.t.shape[0] + 1) * filtered.last_mean.shape[0]
+    drawn = in_batches(path_key, count, each, paths, lambda path: read(path[line.new]))
     return _with_rest(rest_key, prior, where, drawn, count)
 
 
@@ -163,22 +166,31 @@ def _with_rest(key: PRNGKeyArray, prior: Prior, where: Locations, drawn: Array, 
     places = where.places.reshape(-1, where.places.shape[-1])
     fixed = Locations(where.t, places, places.shape[0], own=True)
     anchored = rest.anchored(fixed)
-    read, nodes = _reader(anchored.view(fixed)), _at_times(anchored, where.t)
+    read, times = _reader(anchored.view(fixed)), where.t.shape[0]
 
-    def keep(path: Float[Array, "new place latent"]) -> Array:
+    def keep(nodes: Float[Array, "new node"]) -> Float[Array, "*new latent"]:
+        path = read(nodes)
         if not where.moving:
             return path
-        own = jnp.arange(where.t.shape[0])
-        return path.reshape(where.t.shape[0], *where.shape, path.shape[-1])[own, own]
+        own = jnp.arange(times)
+        return path.reshape(times, *where.shape, path.shape[-1])[own, own]
 
-    return drawn + in_batches(key, count, lambda key, size: jax.vmap(read)(nodes(key, size)), keep)
+    each = (times + 1) * anchored.sizes(fixed)[0]
+    return drawn + in_batches(key, count, each, _at_times(anchored, where.t), keep)
 
 
 def in_batches(
-    key: PRNGKeyArray, count: int, draw: Callable[[PRNGKeyArray, int], Array], keep: Callable[[Array], PyTree[Array]]
+    key: PRNGKeyArray,
+    count: int,
+    each: int,
+    draw: Callable[[PRNGKeyArray, int], Array],
+    keep: Callable[[Array], PyTree[Array]],
 ) -> PyTree[Array]:
-    """Draw paths a few hundred at a time and keep a function of each: memory is that of one batch and what is kept."""
-    size = min(count, _BATCH)
+    """Draw paths some at a time and keep a function of each: memory is that of one batch and what is kept.
+
+    `each` is how many numbers it takes to draw one path.
+    """
+    size = min(count, _BATCH, max(1, _NUMBERS // each))
     keys = jax.random.split(key, -(-count // size))
     batches = jax.lax.map(lambda each: jax.vmap(keep)(draw(each, size)), keys)
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:count], batches)

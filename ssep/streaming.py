@@ -89,6 +89,13 @@ def _check_follows(old: Solution, data: Data) -> None:
         f"{data.per_step} per step where there were {old.data.per_step}",
         "Build it as the first `Data` was built.",
     )
+    require(
+        old.data.locations.moving == data.locations.moving,
+        "update(data)",
+        "must have places that are fixed, or that differ from time to time, as those before",
+        f"places of shape {None if data.r is None else data.r.shape}",
+        "Give `r` of shape (n, J, R) in both if places move.",
+    )
     if data.r is not None and not data.locations.moving and is_concrete(data.r, old.data.r):
         require(
             np.array_equal(data.r, np.asarray(old.data.r)),

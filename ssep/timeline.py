@@ -104,7 +104,8 @@ def merge(call: str, solution: Solution, where: Locations) -> Timeline:
 def look_at(call: str, prior: Prior, seen: Locations | None, t_new: Any, r_new: Any) -> Locations:
     """Where to predict: at new places, or at those of the data."""
     times = check_times(call, t_new)
-    prior = prior if seen is None else prior.anchored(seen)
+    if seen is not None:
+        prior, times = prior.anchored(seen), times.astype(seen.t.dtype)
     if r_new is None:
         if seen is None or seen.r is None:
             found = Locations(times, None, None, own=True)
@@ -127,7 +128,7 @@ def look_at(call: str, prior: Prior, seen: Locations | None, t_new: Any, r_new: 
         "For one place per time, add an axis: `r_new[:, None]`.",
     )
     check_finite(f"{call}(r_new)", places)
-    found = Locations(times, places.astype(times.dtype), places.shape[-2], own=False)
+    found = Locations(times, places.astype(times.dtype), places.shape[-2], own=seen is None)
     prior.check_places(f"{call}(r_new)", found)
     return found if seen is None else recognised(found, seen)
 

@@ -1,8 +1,13 @@
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Compiling is most of the time that the tests take, and their data are tiny: spend less on optimising.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+# Compiling is most of the time that the tests take, and their data are tiny: spend less on optimising. A version of
+# jaxlib that does not know one of these flags names it when it stops; set XLA_FLAGS to do without.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+)
 
 import hypothesis
 import jax

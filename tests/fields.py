@@ -83,9 +83,9 @@ class Field:
 def matern(kernel, x1, x2):
     scaled = (x1[:, None] - x2[None]) / np.asarray(kernel.lengthscale)
     distances = np.sqrt((scaled**2).sum(-1))
-    order, zeros = ORDERS[type(kernel)], np.zeros(distances.size)
-    values = np.array([oracle.matern(order, float(kernel.variance), 1.0, d, 0.0) for d in distances.ravel()])
-    return values.reshape(distances.shape) + zeros.reshape(distances.shape)
+    return oracle.matern(ORDERS[type(kernel)], float(kernel.variance), 1.0, distances.ravel(), 0.0).reshape(
+        distances.shape
+    )
 
 
 def draw(layout, seed, num_latents=1):
@@ -100,6 +100,7 @@ def draw(layout, seed, num_latents=1):
         "many places": (1, 5, 3, False),
         "one by one": (1, None, 4, True),
         "ragged": (2, 4, 3, True),
+        "two by two": (1, 2, 5, True),
     }[layout]
     shape = (NUM_STEPS,) if count is None else (NUM_STEPS, count)
     r = rng.uniform(-2, 2, (*shape, dims) if moving else (count, dims))

@@ -185,7 +185,9 @@ def first_pass(problem, rule):
         means, covs = problem.predictions(*problem.per_step(linear, precision))
         for index in [index for index in problem.observed() if problem.step[index[0]] == step]:
             mean, cov = means[index[0]], covs[index[0]]
-            linear[index], precision[index] = clip(*target(problem, rule, index, mean, cov, 1.0), mean)
+            linear[index], precision[index] = clip(
+                *target(problem, rule, index, mean, cov, float(rule is not cvi)), mean
+            )
     return linear, precision
 
 

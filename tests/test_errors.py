@@ -83,7 +83,7 @@ CASES = {
     "too many latents": (lambda: sweep(prior=TWO), r"`Bernoulli` needs 1 latent; got a prior with 2"),
     "too few latents": (
         lambda: sweep(lik=ssep.likelihoods.HeteroscedasticGaussian()),
-        r"`HeteroscedasticGaussian` needs 2 latents; got a prior with 1.*SDEPrior\(\(k1, k2\)\)",
+        r"`HeteroscedasticGaussian` needs 2 latents; got a prior with 1. Give `SDEPrior` one kernel.*`\(k1, k2\)`",
     ),
     "odd latents": (
         lambda: sweep(lik=ssep.likelihoods.AmplitudeDemodulation()),

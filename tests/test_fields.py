@@ -155,6 +155,12 @@ def test_records_of_stations_share_their_columns():
     # The second reading of one station at one time has a row of its own, at the same time.
     np.testing.assert_array_equal(data.t, [1.0, 1.0, 2.0])
     np.testing.assert_array_equal(np.where(data.mask, data.y, -1), [[3.0, 2.0], [5.0, -1.0], [4.0, 1.0]])
+    # Named stations keep their columns, also one that is silent.
+    named = ssep.Data.from_records(t, station, y, fixed_places=[0.5, 0.9, 0.1])
+    np.testing.assert_array_equal(named.r[:, 0], [0.5, 0.9, 0.1])
+    np.testing.assert_array_equal(np.where(named.mask, named.y, -1)[0], [2.0, -1.0, 3.0])
+    with pytest.raises(ValueError, match=r"must name the places of all records; got a record at \[0.1\]"):
+        ssep.Data.from_records(t, station, y, fixed_places=[0.5, 0.9])
 
 
 def test_splitting_a_time_into_several_rows_does_not_change_the_posterior():
@@ -242,6 +248,8 @@ def test_updating_day_by_day_is_a_first_pass_over_all_days():
     close(parts.end.cov, whole.end.cov)
     with pytest.raises(ValueError, match="same fixed places"):
         ssep.update(whole, ssep.Data(field.t[-1:] + 1.0, y[-1:], r=field.r + 0.1))
+    with pytest.raises(ValueError, match="places that are fixed, or that differ from time to time, as those before"):
+        ssep.update(whole, ssep.Data(field.t[-1:] + 1.0, y[-1:], r=field.r[None]), refresh=2)
 
 
 def test_leaving_one_out_is_exact_for_gaussian_noise():
@@ -255,6 +263,59 @@ def test_leaving_one_out_is_exact_for_gaussian_noise():
     without = ssep.infer(field.prior, lik, ssep.PowerEP(), ssep.Data(field.t, y, r=field.r, mask=mask))
     wanted = ssep.predict(without, field.t, r_new=field.r).log_prob(y)[2, 1]
     close(found.pointwise[2, 1], wanted)
+
+
+def test_latents_with_and_without_inducing_places_go_together():
+    """An exact latent beside one with inducing places and no conditional variance: their remainders stay apart."""
+    field = fields.draw("grid", 31, num_latents=2)
+    (_, *exact), (_, temporal, spatial, _) = field.terms
+    inducing = field.r[:2] + 0.3
+    for order in (0, 1):
+        terms = [exact, (temporal, spatial, inducing)][:: 1 - 2 * order]
+        prior = ssep.SpatioTemporalPrior(
+            [term[0] for term in terms],
+            [term[1] for term in terms],
+            tuple(term[2] for term in terms),
+            conditional_variance=False,
+        )
+        y = np.random.default_rng(0).normal(size=field.shape)
+        lik = ssep.likelihoods.HeteroscedasticGaussian()
+        data = ssep.Data(field.t, y, r=field.r)
+        solution = ssep.infer(prior, lik, ssep.CVI(ssep.GaussHermite(5)), data, max_sweeps=0, throw=False)
+        got = ssep.predict(solution, field.t[:2], r_new=field.r + 0.1, joint=True)
+        diagonal = np.einsum("ijkijl->ijkl", got.f_joint_cov)
+        close(diagonal, got.f_cov)
+        paths = ssep.sample(jax.random.key(0), solution, field.t[:2], 4000, r_new=field.r + 0.1).f
+        spread = np.asarray(got.f_var)
+        np.testing.assert_array_less(np.abs(np.var(paths, 0) - spread), 6 * spread * np.sqrt(2 / 4000))
+
+
+def test_a_place_far_from_all_inducing_ones_is_no_obstacle():
+    t, y = np.arange(6.0), np.array([1.0, 2.0, 0.0, 3.0, 1.0, 2.0])
+    prior = ssep.SpatioTemporalPrior(Matern32(1.0, 2.0), SquaredExponential(1.0, 1.0), [0.0, 1.0])
+    r = np.array([0.0, 0.5, 1.0, 100.0, 0.2, 0.7])
+    solution = ssep.infer(prior, POISSON, RULE, ssep.Data(t, y, r=r))
+    assert solution.result == ssep.RESULTS.converged
+    near = ssep.infer(prior, POISSON, RULE, ssep.Data(np.delete(t, 3), np.delete(y, 3), r=np.delete(r, 3)))
+    close(np.delete(solution.posterior.mean, 3), near.posterior.mean, 1e-3)
+    # Nothing is known there but the prior.
+    close(solution.posterior.cov[3], 1.0)
+
+
+def test_folds_and_importance_weights_of_a_field():
+    field = fields.draw("few places", 37)
+    y = np.random.default_rng(0).normal(size=field.shape)
+    data, lik = ssep.Data(field.t, y, r=field.r), ssep.likelihoods.Gaussian(0.5)
+    folds = np.arange(y.size).reshape(y.shape) % 3 == np.arange(3)[:, None, None]
+    found = ssep.cross_validate((field.prior, lik, ssep.PowerEP()), data, folds)
+    without = ssep.infer(field.prior, lik, ssep.PowerEP(), ssep.Data(field.t, np.where(folds[1], np.nan, y), r=field.r))
+    wanted = ssep.predict(without, field.t, r_new=field.r).log_prob(y)
+    close(np.asarray(found.pointwise[1])[folds[1]], np.asarray(wanted)[folds[1]])
+    # Under FITC, PowerEP's model, the sites of Gaussian noise are exact: equal weights and the exact evidence.
+    whole = ssep.infer(field.prior, lik, ssep.PowerEP(), data)
+    weights = ssep.importance_correct(jax.random.key(0), whole, 50)
+    close(weights.effective_sample_size, 50.0, 1e-5)
+    close(weights.log_evidence, -whole.energy, 1e-6)
 
 
 def test_a_field_survives_a_file(tmp_path):

@@ -46,6 +46,7 @@ def compare(field, lik, likelihood, y, rule_name, damping=0.7):
         given_sites = dense_sites
         wanted, dense_sites = oracle.sweep(problem, dense_rule, dense_sites, alpha, damping)
         posterior, sites, energy = ssep.sweep(prior, lik, sites, rule, data, step=ssep.Step(damping))
+        assert posterior.mean.shape == sites.linear.shape == (*y.shape, prior.num_latents)
         close(energy, energy_wanted)
         close(posterior.mean, wanted[0])
         close(
@@ -94,6 +95,7 @@ def test_on_a_grid_it_is_the_dense_kronecker_process(layout, rule_name, seed):
         ("one by one", "CVI", False),
         ("ragged", "ExtendedEP", True),
         ("ragged", "PowerEP", True),
+        ("two by two", "CVI", True),
     ],
 )
 @few
@@ -104,7 +106,7 @@ def test_with_inducing_places_it_is_the_dense_sparse_process(layout, rule_name, 
     compare(field, POISSON, dense.Poisson(), counts(field, seed), rule_name)
 
 
-@pytest.mark.parametrize("layout", ["grid", "few places", "many places"])
+@pytest.mark.parametrize("layout", ["grid", "many places", "two by two"])
 @few
 @given(seed=seeds)
 def test_several_latents_per_place(layout, seed):
@@ -203,3 +205,15 @@ def test_masked_cells_are_deleted_cells(seed):
     ragged = ssep.sweep(inducing, POISSON, None, rule, records)
     close(ragged[2], on_grid[2])
     close(np.asarray(ragged[0].mean)[np.asarray(records.mask)], np.asarray(on_grid[0].mean)[rows, columns])
+
+
+def test_the_first_pass_of_cvi_is_its_fixed_point_for_gaussian_noise():
+    """Also with inducing places, where other powers would leave other sites."""
+    field = fields.draw("few places", 1)
+    y = np.random.default_rng(1).normal(size=field.shape)
+    data, lik = ssep.Data(field.t, y, r=field.r), ssep.likelihoods.Gaussian(0.3)
+    posterior, sites, energy = ssep.sweep(field.prior, lik, None, ssep.CVI(), data, objective=ssep.FreeEnergy())
+    close(sites.precision, np.full((*y.shape, 1, 1), 1 / 0.3))
+    again = ssep.sweep(field.prior, lik, sites, ssep.CVI(), data, objective=ssep.FreeEnergy())
+    close(again[0].mean, posterior.mean)
+    close(again[2], energy)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from ssep.checks import as_float, require
@@ -128,3 +129,15 @@ def _difference(x1: Any, x2: Any) -> Array:
         "Use `kernel.gram(x1, x2)` for a covariance matrix.",
     )
     return difference
+
+
+def check_temporal(call: str, kernel: Kernel) -> None:
+    """Raise unless the hyperparameters of a kernel in time are scalars."""
+    shapes = {np.shape(leaf) for leaf in jax.tree.leaves(kernel)}
+    require(
+        shapes <= {()},
+        call,
+        "needs scalar hyperparameters in time",
+        f"shapes {sorted(shapes)} in {type(kernel).__name__}",
+        "To run a grid of values, `jax.vmap` over them.",
+    )

@@ -5,14 +5,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
 from ssep.checks import require
 from ssep.data import Data
 from ssep.kernels.algebra import Sum
-from ssep.kernels.base import Kernel
+from ssep.kernels.base import Kernel, check_temporal
 from ssep.locations import Locations
 from ssep.priors.base import Part, Prior, begin, spread_latents
 from ssep.priors.means import Mean, as_means, mean_at
@@ -110,15 +109,3 @@ class SDEPrior(Prior):
         columns = [jax.vmap(lambda t, mean=mean: mean_at("SDEPrior", mean, t))(locations.t) for mean in self.means]
         offset = jnp.stack(columns, -1)
         return offset if locations.per_step is None else jnp.repeat(offset[:, None], locations.per_step, 1)
-
-
-def check_temporal(call: str, kernel: Kernel) -> None:
-    """Raise unless the hyperparameters of a kernel in time are scalars."""
-    shapes = {np.shape(leaf) for leaf in jax.tree.leaves(kernel)}
-    require(
-        shapes <= {()},
-        call,
-        "needs scalar hyperparameters in time",
-        f"shapes {sorted(shapes)} in {type(kernel).__name__}",
-        "To run a grid of values, `jax.vmap` over them.",
-    )

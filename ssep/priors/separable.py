@@ -10,6 +10,7 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
 from ssep.checks import require
+from ssep.kernels.base import check_temporal
 from ssep.kernels.remainder import Remainder
 from ssep.statespace import TermDynamics
 
@@ -59,6 +60,18 @@ class Separable(eqx.Module):
             observation=self.temporal.observation(),
             spatial=self.spatial.gram(self.nodes, self.nodes) if self.exact else None,
             num_nodes=self.nodes.shape[0],
+        )
+
+    def check_kernels(self, call: str) -> None:
+        """Raise unless the kernels are of one process: grids of hyperparameters are for `vmap`."""
+        check_temporal(f"{call}(temporal)", self.temporal)
+        shape = jax.eval_shape(self.spatial, self.nodes[0], self.nodes[0]).shape
+        require(
+            shape == (),
+            f"{call}(spatial)",
+            "needs a scalar variance, and a lengthscale that is scalar or one per dimension",
+            f"covariances of shape {shape}",
+            "To run a grid of values, `jax.vmap` over them.",
         )
 
     def resolves(self, own: bool) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import block_diag
@@ -14,7 +15,6 @@ from ssep.kernels.base import Kernel
 from ssep.locations import Locations, as_places
 from ssep.priors.base import Part, Prior, begin, spread_latents
 from ssep.priors.means import Mean, as_means, mean_at
-from ssep.priors.sde import check_temporal
 from ssep.priors.separable import Separable
 from ssep.statespace import Belief, Dynamics, Places, SeparableDynamics
 from ssep.types import Scalar
@@ -40,6 +40,7 @@ class SpatioTemporalPrior(Prior):
     """
 
     terms: tuple[Separable, ...]
+    latents: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class SpatioTemporalPrior(Prior):
             "Give each latent its kernels: `SpatioTemporalPrior((kt1, kt2), (ks1, ks2), inducing)`.",
         )
         means = as_means(_CALL, mean, count) or (None,) * count
+        self.latents = count
         self.terms = tuple(
             Separable(
                 temporal=kernel_t,
@@ -85,12 +87,12 @@ class SpatioTemporalPrior(Prior):
             getattr(other, "num_latents", type(other).__name__),
             "Several latents go into one prior: `SpatioTemporalPrior((kt1, kt2), (ks1, ks2), inducing)`.",
         )
-        return SpatioTemporalPrior._of(self.terms + other.terms)
+        return self._with(self.terms + other.terms, self.latents)
 
     @property
     def num_latents(self) -> int:
         """The latents per observation."""
-        return max(term.latent for term in self.terms) + 1
+        return self.latents
 
     def check_places(self, call: str, locations: Locations) -> None:
         """Places are needed, in the dimension of the inducing ones; without inducing places they must not move."""
@@ -127,12 +129,12 @@ class SpatioTemporalPrior(Prior):
 
     def anchored(self, locations: Locations) -> "SpatioTemporalPrior":
         """Without inducing places, the nodes are the data's places."""
-        return SpatioTemporalPrior._of(term.anchored(locations.r) for term in self.terms)
+        return self._with([term.anchored(locations.r) for term in self.terms], self.latents)
 
     def dynamics(self, data: Data, start: Belief | None = None) -> Dynamics:
         """A temporal state at each inducing place of each term."""
         for term in self.terms:
-            check_temporal(f"{_CALL}(temporal)", term.temporal)
+            term.check_kernels(_CALL)
         terms = [term.as_type(data.t.dtype) for term in self.terms]
 
         def over(gaps: Float[Array, " gap"]) -> SeparableDynamics:
@@ -170,7 +172,7 @@ class SpatioTemporalPrior(Prior):
         times = jnp.repeat(locations.t, locations.per_step or 1)
         shape = (*locations.shape, locations.places.shape[-1])
         places = jnp.broadcast_to(locations.places, shape).reshape(times.shape[0], -1)
-        grams = [jnp.zeros((), locations.t.dtype)] * self.num_latents
+        grams = [jnp.zeros((times.shape[0],) * 2, locations.t.dtype)] * self.num_latents
         for term in self.terms:
             grams[term.latent] += term.temporal.gram(times, times) * term.spatial.gram(places, places)
         return spread_latents(grams, locations)
@@ -178,17 +180,19 @@ class SpatioTemporalPrior(Prior):
     def residual(self) -> "SpatioTemporalPrior | None":
         """The field less what its nodes say of it."""
         left = [term.residual() for term in self.terms if term.exact or term.conditional_variance]
-        return SpatioTemporalPrior._of(left) if left else None
+        return self._with(left, self.latents) if left else None
 
     def split(self) -> "tuple[SpatioTemporalPrior, tuple[Part, ...]]":
         """Every term as a latent of its own."""
         parts = tuple(Part(term.latent, term) for term in self.terms)
-        return SpatioTemporalPrior._of(term.alone(latent) for latent, term in enumerate(self.terms)), parts
+        alone = [term.alone(latent) for latent, term in enumerate(self.terms)]
+        return self._with(alone, len(alone)), parts
 
     @staticmethod
-    def _of(terms: Any) -> "SpatioTemporalPrior":
+    def _with(terms: Sequence[Separable], latents: int) -> "SpatioTemporalPrior":
         prior = object.__new__(SpatioTemporalPrior)
         object.__setattr__(prior, "terms", tuple(terms))
+        object.__setattr__(prior, "latents", latents)
         return prior
 
     def _offset(self, locations: Locations) -> Float[Array, "time *obs latent"] | None:

@@ -24,6 +24,11 @@ class Rule(eqx.Module):
 
     alpha: eqx.AbstractVar[Power]
 
+    @property
+    def first_alpha(self) -> Power:
+        """The power of the first pass, in which there is no site to leave out yet."""
+        return 1.0
+
     @abc.abstractmethod
     def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """The new site of one observation."""

@@ -29,6 +29,11 @@ class CVI(CubatureRule):
         self.cubature = cubature
         self.alpha = 0.0
 
+    @property
+    def first_alpha(self) -> Power:
+        """There is no power."""
+        return self.alpha
+
     def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """Lam = -G and b = g + Lam m, with g and G the gradient and Hessian of E[log p] in the mean."""
         gradient = jax.grad(lambda marginal: self.expected_log(likelihood, y, aux, marginal))(cavity)

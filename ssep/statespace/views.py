@@ -110,7 +110,7 @@ class Places(View):
     Weights are per term: (J, m) if the places stay, (n, J, m) if they move, None where the nodes are the places.
     """
 
-    weights: tuple[Float[Array, "*time obs node"] | None, ...]
+    weights: tuple[Float[Array, "..."] | None, ...]
     offset: Float[Array, "time *obs latent"] | None
     unresolved: Float[Array, "time *obs latent"] | None
     latents: tuple[int, ...] = eqx.field(static=True)
@@ -128,15 +128,14 @@ class Places(View):
 
     def read(self, step: PyTree, nodes: Float[Array, "node columns"]) -> Float[Array, "*obs latent columns"]:
         """The weighted sum of the nodes of all terms."""
-        columns: list[Array | None] = [None] * self.num_latents
-        begin = 0
+        empty = jnp.zeros((self.per_step or 1, nodes.shape[-1]), nodes.dtype)
+        columns, begin = [empty] * self.num_latents, 0
         for latent, size, weights in zip(self.latents, self.sizes, self._weights(step), strict=True):
             values = nodes[begin : begin + size]
-            seen = values if weights is None else weights @ values
-            before = columns[latent]
-            columns[latent] = seen if before is None else before + seen
+            columns[latent] += values if weights is None else weights @ values
             begin += size
-        return self._squeeze(jnp.stack(columns, 1))  # pyright: ignore[reportArgumentType]
+        seen = jnp.stack(columns, 1)
+        return seen[0] if self.per_step is None else seen
 
     def write(self, step: PyTree, latents: Float[Array, "*obs latent columns"]) -> Float[Array, "node columns"]:
         """The adjoint."""
@@ -165,7 +164,9 @@ class Places(View):
         return step if self.moving else self.weights
 
     def _rows(self, step: PyTree, dtype) -> Float[Array, "*obs latent node"]:
-        return self.read(step, jnp.eye(sum(self.sizes), dtype=dtype))
-
-    def _squeeze(self, values: Array) -> Array:
-        return values[0] if self.per_step is None else values
+        rows = jnp.zeros((self.per_step or 1, self.num_latents, sum(self.sizes)), dtype)
+        begin = 0
+        for latent, size, weights in zip(self.latents, self.sizes, self._weights(step), strict=True):
+            rows = rows.at[:, latent, begin : begin + size].set(jnp.eye(size) if weights is None else weights)
+            begin += size
+        return rows[0] if self.per_step is None else rows
