@@ -7,9 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
 from ssep.checks import as_aux, as_float, first_offender, is_concrete, require
+from ssep.gaps import Gaps, gaps_between
 from ssep.locations import Locations, places_of
 from ssep.records import group_records
 from ssep.types import Aux
@@ -56,10 +57,7 @@ class Data(eqx.Module):
     mask: Bool[Array, "time *obs"]
     aux: Aux
     r: Float[Array, "*places space"] | None
-    gaps: Float[Array, " gap"]
-    """The distinct gaps between successive times: each is discretised once."""
-    gap_index: Int[Array, " time"]
-    """Which of them leads to each time; the gap before the first time is zero."""
+    gaps: Gaps
 
     def __init__(self, t: Any, y: Any, *, mask: Any = None, aux: Aux = None, r: Any = None):
         aux = as_aux(aux)
@@ -73,7 +71,7 @@ class Data(eqx.Module):
         self.mask = observed
         self.y = _fill(values, observed)
         self.aux = jax.tree.map(lambda extra: _fill(extra, observed), extras)
-        self.gaps, self.gap_index = _distinct_gaps(t, self.t.dtype)
+        self.gaps = gaps_between(t, self.t.dtype)
 
     @classmethod
     def from_records(
@@ -107,10 +105,7 @@ class Data(eqx.Module):
 
     def with_gaps(self, count: int) -> "Data":
         """The last gap repeated up to a number of gaps: shapes, and what is compiled, then depend on sizes only."""
-        missing = max(0, min(self.t.shape[0], count) - self.gaps.shape[0])
-        # In NumPy where possible: nothing to compile for each number of gaps.
-        padded = np.pad(self.gaps, (0, missing), mode="edge") if is_concrete(self.gaps) else self.gaps
-        return eqx.tree_at(lambda data: data.gaps, self, jnp.asarray(padded))
+        return eqx.tree_at(lambda data: data.gaps, self, self.gaps.padded(count))
 
     def restricted(self, keep: Bool[Array, "time *obs"]) -> "Data":
         """The same data with further observations missing; what they held, which may be unusable, is gone."""
@@ -127,10 +122,10 @@ class Data(eqx.Module):
 
     def first(self, count: int) -> "Data":
         """The first steps only, with the distinct gaps of all."""
-        names = ["t", "y", "mask", "aux", "gap_index", *(["r"] if self.locations.moving else [])]
+        names = ["t", "y", "mask", "aux", *(["r"] if self.locations.moving else [])]
         cut = jax.tree.map(lambda x: x[:count], [getattr(self, name) for name in names])
-        where = lambda data: [getattr(data, name) for name in names]  # noqa: E731
-        return eqx.tree_at(where, self, cut, is_leaf=lambda leaf: leaf is None)
+        where = lambda data: [data.gaps, *(getattr(data, name) for name in names)]  # noqa: E731
+        return eqx.tree_at(where, self, [self.gaps.first(count), *cut], is_leaf=lambda leaf: leaf is None)
 
     def followed_by(self, other: "Data") -> "Data":
         """These data and later ones, at the same places if places are fixed."""
@@ -147,9 +142,9 @@ class Data(eqx.Module):
 
 def check_resolution(call: str, data: Data) -> None:
     """Raise where single precision cannot tell the times apart from which gaps have to be computed anew."""
-    if data.t.dtype != np.float32 or not is_concrete(data.t, data.gaps):
+    if data.t.dtype != np.float32 or not is_concrete(data.t, data.gaps.lengths):
         return
-    gaps = np.asarray(data.gaps)
+    gaps = np.asarray(data.gaps.lengths)
     smallest = np.min(gaps[gaps > 0], initial=np.inf)
     spacing = float(np.spacing(np.max(np.abs(np.asarray(data.t)))))
     require(
@@ -255,17 +250,3 @@ def _fill(values: Array, observed: Array) -> Array:
     example = values.reshape(flat.shape + values.shape[observed.ndim :])[jnp.argmax(flat)]
     seen = observed.reshape(observed.shape + (1,) * (values.ndim - observed.ndim))
     return jnp.where(seen, values, jnp.where(jnp.any(flat), example, jnp.ones_like(example)))
-
-
-def _distinct_gaps(t: Any, dtype: Any) -> tuple[Array, Array]:
-    """Gaps, computed in double precision whatever the dtype, equal ones (to the rounding of t) merged."""
-    if not is_concrete(t):
-        traced = jnp.asarray(t)
-        return jnp.diff(traced, prepend=traced[:1]).astype(dtype), jnp.arange(traced.shape[0])
-    largest = np.max(np.abs(np.asarray(t)))
-    resolution = 4 * float(np.spacing(largest if np.issubdtype(largest.dtype, np.floating) else float(largest)))
-    times = np.asarray(t, float)
-    gaps = np.diff(times, prepend=times[0])
-    _, index = np.unique(np.round(gaps / resolution), return_inverse=True)
-    sums, counts = np.bincount(index, gaps), np.bincount(index)
-    return jnp.asarray(sums / counts, dtype), jnp.asarray(index.ravel())

@@ -14,6 +14,7 @@ from ssep.checks import require
 from ssep.compatibility import check_compatible, require_kind
 from ssep.data import Data
 from ssep.energies import Energy, FilterEnergy
+from ssep.optimisers import recognised
 from ssep.parameters import Free, Model, Parameters, take_apart
 from ssep.progress import progress_bar
 from ssep.results import RESULTS
@@ -81,7 +82,7 @@ def fit(
     setting = Setting(rule, data, smoother, step, objective)
     parameters, free = take_apart((prior, lik), trainable)
     trace = _Trace(setting, parameters, log_prior)
-    optimiser = optax.with_extra_args_support(optimiser)
+    optimiser = recognised(optax.with_extra_args_support(optimiser))
     state = _strong(optimiser.init(free))
     begun = trace.solve(free, sites, max_sweeps=1)
     guess = Guess(begun.sites, jnp.asarray(step.first_damping, begun.sites.linear.dtype))

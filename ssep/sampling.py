@@ -154,7 +154,7 @@ def _at_times(prior: Prior, times: Float[Array, " new"]) -> Callable[[PRNGKeyArr
     order = jnp.argsort(times, stable=True)
     data = Data(times[order], jnp.full(times.shape, jnp.nan, times.dtype))
     dynamics = prior.dynamics(data)
-    draw = prior_paths(StateSpace(dynamics, Shared(dynamics.num_nodes), data.gap_index))
+    draw = prior_paths(StateSpace(dynamics, Shared(dynamics.num_nodes), data.gaps))
     return lambda key, size: draw(key, size)[:, jnp.argsort(order, stable=True)]
 
 
@@ -241,14 +241,14 @@ def prior_paths(state_space: StateSpace) -> Callable[[PRNGKeyArray, int], Float[
 
     def path(normal: Float[Array, "draws state"]) -> Float[Array, "time *obs latent"]:
         def forward(state, inputs):
-            step, draws = inputs
-            state = state_space.carry(step, state) + noise(step[0], draws)
+            step, gap, draws = inputs
+            state = state_space.carry(step, state) + noise(gap, draws)
             return state, state_space.spread_mean(step, state_space.read(step, state[:, None])[:, 0])
 
-        return jax.lax.scan(forward, start @ normal[0], (state_space.steps, normal[1:]))[1]
+        return jax.lax.scan(forward, start @ normal[0], (state_space.steps, state_space.gaps.index, normal[1:]))[1]
 
     def paths(key: PRNGKeyArray, count: int) -> Float[Array, "sample time *obs latent"]:
-        shape = (count, state_space.gap_index.shape[0] + 1, mean.shape[0])
+        shape = (count, state_space.gaps.index.shape[0] + 1, mean.shape[0])
         return jax.vmap(path)(jax.random.normal(key, shape, mean.dtype))
 
     return paths

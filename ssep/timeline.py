@@ -42,7 +42,7 @@ class Timeline(eqx.Module):
         centred, _ = view.centre(sites)
         collected = jax.vmap(view.collect)(view.steps, centred)
         dynamics = prior.dynamics(self.data, start)
-        space = StateSpace(dynamics, Shared(dynamics.num_nodes), self.data.gap_index)
+        space = StateSpace(dynamics, Shared(dynamics.num_nodes), self.data.gaps)
         return space, jax.tree.map(self.scatter, collected)
 
 
@@ -89,7 +89,7 @@ def merge(call: str, solution: Solution, where: Locations) -> Timeline:
     numpy = np if known else jnp
     if known and np.isin(times, old).all():
         # Nothing to add: the posterior at the data's own times is asked for.
-        line = Data(old, jnp.full(old.shape, jnp.nan, old.dtype)).with_gaps(solution.data.gaps.shape[0])
+        line = Data(old, jnp.full(old.shape, jnp.nan, old.dtype)).with_gaps(solution.data.gaps.lengths.shape[0])
         return Timeline(line, jnp.arange(old.shape[0]), jnp.asarray(np.searchsorted(np.asarray(old), times)))
     together = numpy.concatenate([numpy.asarray(old), numpy.asarray(times)])
     order = numpy.argsort(together, stable=True)
@@ -97,7 +97,7 @@ def merge(call: str, solution: Solution, where: Locations) -> Timeline:
     places = jnp.asarray(numpy.argsort(order, stable=True))
     line = Data(together[order], jnp.full(together.shape, jnp.nan, times.dtype))
     # Each new time splits one gap in two.
-    line = line.with_gaps(solution.data.gaps.shape[0] + 2 * times.shape[0] + 1)
+    line = line.with_gaps(solution.data.gaps.lengths.shape[0] + 2 * times.shape[0] + 1)
     return Timeline(line, places[: old.shape[0]], places[old.shape[0] :])
 
 

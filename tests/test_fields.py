@@ -350,21 +350,6 @@ def test_kernels_of_space_are_functions_of_scaled_distance():
     close(mixed.gram(x, x), 1.3 * np.exp(-squared / 2) * 0.7 * np.exp(-plain / 2) + 0.5)
 
 
-def test_structured_dynamics_are_the_dense_ones():
-    field = fields.draw("sum", 29)
-    structured = field.prior.discretise(ssep.Data(field.t, np.zeros(field.shape), r=field.r)).dynamics
-    dense, columns = structured.to_dense(), jnp.asarray(np.random.default_rng(0).normal(size=(12, 3)))
-    kron = np.kron(np.asarray(structured.terms[0].transitions[1]), np.eye(3))
-    close(dense.transitions[1][:6, :6], kron)
-    close(dense.initial_cov[6:, :6], np.zeros((6, 6)))
-    for gap in map(jnp.asarray, (0, 2)):
-        close(structured.advance(gap, columns), dense.advance(gap, columns))
-        close(structured.retreat(gap, columns), dense.retreat(gap, columns))
-        close(structured.add_noise(gap, jnp.eye(12)), dense.add_noise(gap, jnp.eye(12)))
-    close(structured.read(columns), dense.read(columns))
-    close(structured.lift(columns[:6]), dense.lift(columns[:6]))
-
-
 @pytest.mark.parametrize("length", [30, 31])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_scan_in_stretches_is_a_scan(monkeypatch, length, reverse):

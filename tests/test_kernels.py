@@ -81,6 +81,15 @@ def test_two_gaps_make_one(name, first, second):
     np.testing.assert_allclose(a @ cov @ a.T + q, cov, rtol=0, atol=1e-11)
 
 
+@pytest.mark.parametrize("name", KERNELS)
+def test_blocks_add_up_to_the_kernel(name):
+    kernel = KERNELS[name]
+    blocks = kernel.blocks()
+    assert sum(block.state_dim for block in blocks) == kernel.state_dim
+    for gap in (0.0, 0.3, 2.5):
+        np.testing.assert_allclose(sum(block(0.0, gap) for block in blocks), kernel(0.0, gap), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", FORMULAS)
 @given(gap=gaps)
 def test_covariance_function_has_its_formula(name, gap):

@@ -68,7 +68,7 @@ def test_smoother_equals_dense_posterior(name, seed):
 def textbook(state_space, linear, precision):
     """Covariance filter and RTS smoother; needs invertible site precisions and predicted covariances."""
     dynamics = state_space.dynamics
-    index, h = np.asarray(state_space.gap_index), np.asarray(dynamics.observation)
+    index, h = np.asarray(state_space.gaps.index), np.asarray(dynamics.observation)
     a, q = (np.asarray(part)[index] for part in (dynamics.transitions, dynamics.noises))
     offset = np.zeros((len(index), len(h))) if state_space.view.offset is None else np.asarray(state_space.view.offset)
     mean, cov = np.zeros(h.shape[1]), np.asarray(dynamics.initial_cov)

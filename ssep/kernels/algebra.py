@@ -1,6 +1,7 @@
 """Sums and products of kernels."""
 
 import functools
+import itertools
 from typing import Any
 
 import jax.numpy as jnp
@@ -42,6 +43,10 @@ class Sum(Kernel):
         """The parts' end to end."""
         return jnp.concatenate([part.observation() for part in self.parts])
 
+    def blocks(self) -> tuple[Kernel, ...]:
+        """Those of all parts."""
+        return tuple(block for part in self.parts for block in part.blocks())
+
 
 class Product(Kernel):
     """k(x1, x2) = product of the factors; the state is the Kronecker product of theirs."""
@@ -82,6 +87,10 @@ class Product(Kernel):
     def observation(self) -> State:
         """Kronecker product."""
         return functools.reduce(jnp.kron, [factor.observation() for factor in self.factors])
+
+    def blocks(self) -> tuple[Kernel, ...]:
+        """A product of sums is a sum of products."""
+        return tuple(Product(chosen) for chosen in itertools.product(*[factor.blocks() for factor in self.factors]))
 
 
 def add(left: Kernel | ScalarLike, right: Kernel | ScalarLike) -> Sum:

@@ -57,6 +57,10 @@ class Kernel(eqx.Module):
     def observation(self) -> State:
         """h, which takes the process out of the state."""
 
+    def blocks(self) -> "tuple[Kernel, ...]":
+        """Kernels of independent processes that add up to this one; their states need not meet until the end."""
+        return (self,)
+
     def gram(self, x1: Any, x2: Any) -> Float[Array, "rows columns"]:
         """The covariance matrix between two sequences of points, shapes (n,) and (m,), or (n, R) and (m, R)."""
         return jax.vmap(lambda a: jax.vmap(lambda b: self(a, b))(as_float(x2)))(as_float(x1))

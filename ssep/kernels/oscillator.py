@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from ssep.checks import as_float, require
 from ssep.constraints import POSITIVE
 from ssep.kernels.base import Kernel, lag
+from ssep.kernels.constant import Constant
 from ssep.kernels.special import scaled_bessel
 from ssep.types import Scalar, ScalarLike, State, StateMatrix
 
@@ -76,16 +77,19 @@ class Periodic(Kernel):
 
     @property
     def state_dim(self) -> int:
-        """An oscillator for each harmonic from 0 to `order`."""
-        return 2 * (self.order + 1)
+        """A constant, and an oscillator for each harmonic from 1 to `order`."""
+        return 2 * self.order + 1
 
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two points on a line."""
-        return jnp.sum(self._coefficients() * jnp.cos(self._angles(lag(self, x1, x2))))
+        turn = lag(self, x1, x2) / self.period
+        # Reduced to one period first: the harmonics of a long gap keep their digits.
+        angle = 2 * jnp.pi * (turn - jnp.round(turn))
+        return jnp.sum(self._coefficients() * jnp.cos(angle * jnp.arange(self.order + 1)))
 
     def transition(self, gap: Scalar) -> StateMatrix:
         """A rotation for each harmonic."""
-        return block_diag(*[_rotation(angle) for angle in self._angles(gap)])
+        return block_diag(*[block.transition(gap) for block in self.blocks()])
 
     def process_noise(self, gap: Scalar) -> StateMatrix:
         """Zero: the process repeats exactly."""
@@ -93,17 +97,17 @@ class Periodic(Kernel):
 
     def stationary_cov(self) -> StateMatrix:
         """The coefficient of each harmonic in both of its components."""
-        return jnp.diag(jnp.repeat(self._coefficients(), 2))
+        return block_diag(*[block.stationary_cov() for block in self.blocks()])
 
     def observation(self) -> State:
         """The first component of each harmonic."""
-        return jnp.tile(jnp.array([1, 0], self.variance.dtype), self.order + 1)
+        return jnp.concatenate([block.observation() for block in self.blocks()])
 
-    def _angles(self, gap: Scalar) -> Float[Array, " harmonic"]:
-        # Reduced to one period first: the harmonics of a long gap keep their digits.
-        turn = gap / self.period
-        turn = turn - jnp.round(turn)
-        return 2 * jnp.pi * turn * jnp.arange(self.order + 1)
+    def blocks(self) -> tuple[Kernel, ...]:
+        """The harmonics."""
+        first, *others = self._coefficients()
+        frequency = 2 * jnp.pi / self.period
+        return Constant(first), *[Cosine(other, j * frequency) for j, other in enumerate(others, 1)]
 
     def _coefficients(self) -> Float[Array, " harmonic"]:
         bessel = scaled_bessel(self.order, self.lengthscale**-2)

@@ -68,12 +68,12 @@ class Prior(eqx.Module):
         """The state space model of the data; begins with the prior, or with what is known of the state earlier."""
         locations = data.locations
         anchored = self.anchored(locations)
-        return StateSpace(anchored.dynamics(data, start), anchored.view(locations), data.gap_index)
+        return StateSpace(anchored.dynamics(data, start), anchored.view(locations), data.gaps)
 
 
 def begin(over: Callable[[Float[Array, " gap"]], Dynamics], data: Data, start: Belief | None) -> Dynamics:
     """The dynamics over the data's gaps, given those over any: from the prior on, or from an earlier belief."""
-    dynamics = over(data.gaps)
+    dynamics = over(data.gaps.lengths)
     if start is None:
         return dynamics
     first = over((data.t[0] - start.t)[None])

@@ -12,10 +12,11 @@ from ssep.checks import require
 from ssep.data import Data
 from ssep.kernels.algebra import Sum
 from ssep.kernels.base import Kernel, check_temporal
+from ssep.linalg import UNROLL_LIMIT
 from ssep.locations import Locations
 from ssep.priors.base import Part, Prior, begin, spread_latents
 from ssep.priors.means import Mean, as_means, mean_at
-from ssep.statespace import Belief, DenseDynamics, Dynamics, Shared
+from ssep.statespace import Belief, Bundle, DenseDynamics, Dynamics, Shared, StructuredDynamics
 from ssep.types import Scalar
 
 
@@ -62,22 +63,21 @@ class SDEPrior(Prior):
         return self
 
     def dynamics(self, data: Data, start: Belief | None = None) -> Dynamics:
-        """The states of all kernels side by side."""
+        """The states of all kernels side by side, or of their blocks, those of equal size together."""
         for kernel in self.kernels:
             check_temporal("SDEPrior(kernels)", kernel)
         # In the precision of the times, whatever the hyperparameters came in.
         kernels = jax.tree.map(lambda leaf: leaf.astype(data.t.dtype), self.kernels)
 
-        cov = block_diag(*[kernel.stationary_cov() for kernel in kernels])
+        blocks = [(latent, block) for latent, kernel in enumerate(kernels) for block in kernel.blocks()]
+        if sum(block.state_dim for _, block in blocks) <= UNROLL_LIMIT:
+            return begin(lambda gaps: _dense(kernels, gaps), data, start)
+        sizes = sorted({block.state_dim for _, block in blocks})
+        groups = [[entry for entry in blocks if entry[1].state_dim == size] for size in sizes]
+        stationary = [jnp.stack([block.stationary_cov() for _, block in group], -1) for group in groups]
 
-        def over(gaps: Float[Array, " gap"]) -> DenseDynamics:
-            return DenseDynamics(
-                transitions=jax.vmap(lambda gap: block_diag(*[kernel.transition(gap) for kernel in kernels]))(gaps),
-                noises=jax.vmap(lambda gap: block_diag(*[kernel.process_noise(gap) for kernel in kernels]))(gaps),
-                observation=block_diag(*[kernel.observation() for kernel in kernels]),
-                initial_mean=jnp.zeros_like(cov[0]),
-                initial_cov=cov,
-            )
+        def over(gaps: Float[Array, " gap"]) -> StructuredDynamics:
+            return StructuredDynamics(tuple(_bundle(group, gaps) for group in groups), stationary)
 
         return begin(over, data, start)
 
@@ -109,3 +109,27 @@ class SDEPrior(Prior):
         columns = [jax.vmap(lambda t, mean=mean: mean_at("SDEPrior", mean, t))(locations.t) for mean in self.means]
         offset = jnp.stack(columns, -1)
         return offset if locations.per_step is None else jnp.repeat(offset[:, None], locations.per_step, 1)
+
+
+def _dense(kernels: tuple[Kernel, ...], gaps: Float[Array, " gap"]) -> DenseDynamics:
+    """The states of all kernels side by side: a state that is small anyhow gains nothing from structure."""
+    cov = block_diag(*[kernel.stationary_cov() for kernel in kernels])
+    return DenseDynamics(
+        transitions=jax.vmap(lambda gap: block_diag(*[kernel.transition(gap) for kernel in kernels]))(gaps),
+        noises=jax.vmap(lambda gap: block_diag(*[kernel.process_noise(gap) for kernel in kernels]))(gaps),
+        observation=block_diag(*[kernel.observation() for kernel in kernels]),
+        initial_mean=jnp.zeros_like(cov[0]),
+        initial_cov=cov,
+    )
+
+
+def _bundle(group: list[tuple[int, Kernel]], gaps: Float[Array, " gap"]) -> Bundle:
+    """Blocks of equal size, each of some latent."""
+
+    def over(gap: Scalar) -> tuple[Array, Array]:
+        transitions = [block.transition(gap) for _, block in group]
+        return jnp.stack(transitions, -1), jnp.stack([block.process_noise(gap) for _, block in group], -1)
+
+    transitions, noises = jax.vmap(over)(gaps)
+    observation = jnp.stack([block.observation() for _, block in group], -1)
+    return Bundle(transitions, noises, observation, None, tuple(latent for latent, _ in group))

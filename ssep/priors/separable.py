@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from ssep.checks import require
 from ssep.kernels.base import check_temporal
 from ssep.kernels.remainder import Remainder
-from ssep.statespace import TermDynamics
+from ssep.statespace import Bundle
 
 
 class Separable(eqx.Module):
@@ -52,14 +52,14 @@ class Separable(eqx.Module):
         temporal, spatial, inducing = jax.tree.map(lambda leaf: leaf.astype(dtype), arrays)
         return dataclasses.replace(self, temporal=temporal, spatial=spatial, inducing=inducing)
 
-    def dynamics(self, gaps: Float[Array, " gap"]) -> TermDynamics:
-        """Its state space."""
-        return TermDynamics(
-            transitions=jax.vmap(self.temporal.transition)(gaps),
-            noises=jax.vmap(self.temporal.process_noise)(gaps),
-            observation=self.temporal.observation(),
+    def bundle(self, gaps: Float[Array, " gap"], begin: int) -> Bundle:
+        """Its processes over some gaps, a node each, counted from `begin`."""
+        return Bundle(
+            transitions=jax.vmap(self.temporal.transition)(gaps)[..., None],
+            noises=jax.vmap(self.temporal.process_noise)(gaps)[..., None],
+            observation=self.temporal.observation()[:, None],
             spatial=self.spatial.gram(self.nodes, self.nodes) if self.exact else None,
-            num_nodes=self.nodes.shape[0],
+            rows=tuple(range(begin, begin + self.nodes.shape[0])),
         )
 
     def check_kernels(self, call: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import block_diag
+import numpy as np
 from jaxtyping import Array, Float
 
 from ssep.checks import require
@@ -16,7 +16,7 @@ from ssep.locations import Locations, as_places
 from ssep.priors.base import Part, Prior, begin, spread_latents
 from ssep.priors.means import Mean, as_means, mean_at
 from ssep.priors.separable import Separable
-from ssep.statespace import Belief, Dynamics, Places, SeparableDynamics
+from ssep.statespace import Belief, Dynamics, Places, StructuredDynamics
 from ssep.types import Scalar
 
 _CALL = "SpatioTemporalPrior"
@@ -137,11 +137,12 @@ class SpatioTemporalPrior(Prior):
             term.check_kernels(_CALL)
         terms = [term.as_type(data.t.dtype) for term in self.terms]
 
-        def over(gaps: Float[Array, " gap"]) -> SeparableDynamics:
-            moving = tuple(term.dynamics(gaps) for term in terms)
-            stationary = [term.temporal.stationary_cov() for term in terms]
-            cov = block_diag(*[each.expand(small) for each, small in zip(moving, stationary, strict=True)])
-            return SeparableDynamics(terms=moving, initial_mean=jnp.zeros_like(cov[0]), initial_cov=cov)
+        stationary = [term.temporal.stationary_cov()[..., None] for term in terms]
+        begins = np.cumsum([0, *(term.nodes.shape[0] for term in terms)])
+
+        def over(gaps: Float[Array, " gap"]) -> StructuredDynamics:
+            bundles = tuple(term.bundle(gaps, int(first)) for term, first in zip(terms, begins[:-1], strict=True))
+            return StructuredDynamics(bundles, stationary)
 
         return begin(over, data, start)
 

@@ -11,8 +11,30 @@ from ssep.statespace import StateSpace
 from ssep.types import Scalar, State, StateMatrix
 
 
+class Record(eqx.Module):
+    """What a forward pass keeps for the way back: memory n s d with d targets per step, never n s s."""
+
+    @abc.abstractmethod
+    def smooth(self, state_space: StateSpace) -> Marginals:
+        """Marginals of the latents of each observation given all sites, without the prior's means."""
+
+    @abc.abstractmethod
+    def means(self, state_space: StateSpace, sites: SiteState) -> Float[Array, "time *obs latent"]:
+        """Posterior means under sites that differ in linear parts only, without the prior's means."""
+
+
+class Forward(eqx.Module):
+    """What a forward pass finds, without the prior's means."""
+
+    predicted: Marginals
+    updated: Marginals
+    log_normaliser: Scalar
+    record: Record
+    last: tuple[State, StateMatrix]
+
+
 class Filtered(eqx.Module):
-    """What a forward pass knows, per step: memory n s d with d targets per step, never n s s."""
+    """What a forward pass knows."""
 
     state_space: StateSpace
     predicted: Marginals
@@ -21,11 +43,7 @@ class Filtered(eqx.Module):
     """The same, given also the sites of its step."""
     log_normaliser: Scalar
     """The logarithm of the expected product of all sites under the prior."""
-    cross: Float[Array, "time state target"]
-    """Covariance of the predicted state with the targets."""
-    shift: Float[Array, "time target"]
-    shrink: Float[Array, "time target target"]
-    """What conditioning on the sites of each step did; see `Conditioned`."""
+    record: Record
     last_mean: State
     """The state after the last step, given all sites."""
     last_cov: StateMatrix

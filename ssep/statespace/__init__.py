@@ -3,9 +3,9 @@
 from ssep.statespace.dense import DenseDynamics as DenseDynamics
 from ssep.statespace.dynamics import Belief as Belief
 from ssep.statespace.dynamics import Dynamics as Dynamics
-from ssep.statespace.separable import SeparableDynamics as SeparableDynamics
-from ssep.statespace.separable import TermDynamics as TermDynamics
 from ssep.statespace.space import StateSpace as StateSpace
+from ssep.statespace.structured import Bundle as Bundle
+from ssep.statespace.structured import StructuredDynamics as StructuredDynamics
 from ssep.statespace.views import Places as Places
 from ssep.statespace.views import Shared as Shared
 from ssep.statespace.views import View as View

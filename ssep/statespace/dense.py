@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
+import equinox as eqx
 import jax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from ssep.linalg import matmul, root_psd
-from ssep.statespace.dynamics import Dynamics, Gap
+from ssep.statespace.dynamics import Dynamics, Gap, compose
 from ssep.types import State, StateMatrix
 
 
@@ -24,19 +25,33 @@ class DenseDynamics(Dynamics):
         """The rows of H."""
         return self.observation.shape[0]
 
+    @property
+    def matrices(self) -> tuple[Array, Array]:
+        """A and Q."""
+        return self.transitions, self.noises
+
     def advance(self, gap: Gap, columns: Float[Array, "state columns"]) -> Float[Array, "state columns"]:
         """A times a matrix."""
-        return matmul(self.transitions[gap], columns)
+        return matmul(self.at(gap)[0], columns)
 
     def retreat(self, gap: Gap, columns: Float[Array, "state columns"]) -> Float[Array, "state columns"]:
         """A' times a matrix."""
-        return matmul(self.transitions[gap].T, columns)
+        return matmul(self.at(gap)[0].T, columns)
+
+    def compose(self, patterns: Int[Array, "pattern length"]) -> "DenseDynamics":
+        """The same over all first parts of rows of gaps."""
+        composed = compose(self.transitions, self.noises, patterns)
+        return eqx.tree_at(lambda dynamics: (dynamics.transitions, dynamics.noises), self, composed)
+
+    def disturb(self, gap: Gap, columns: Float[Array, "state columns"]) -> Float[Array, "state columns"]:
+        """Q times a matrix."""
+        return matmul(self.at(gap)[1], columns)
 
     def add_noise(self, gap: Gap, cov: StateMatrix) -> StateMatrix:
         """A covariance plus Q."""
-        return cov + self.noises[gap]
+        return cov + self.at(gap)[1]
 
-    def noise_root(self) -> Callable[[Gap, State], State]:
+    def noise_root(self) -> Callable[[Int[Array, ""], State], State]:
         """A function that makes noise out of standard normal numbers."""
         roots = jax.vmap(root_psd)(self.noises)
         return lambda gap, normal: roots[gap] @ normal

@@ -4,13 +4,19 @@ import abc
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 
 from ssep.linalg import symmetrise
 from ssep.types import Scalar, State, StateMatrix
 
-Gap = Int[Array, ""]
+Gap = PyTree
+"""Which transition: an index, or what `Dynamics.steps` took for it."""
+
+# With fewer steps per distinct gap than this, each step is given its own matrices: derivatives in matrices that a loop
+# picks from a list cost as much as the list is long, at every step.
+_FEW = 8
 
 
 class Belief(eqx.Module):
@@ -36,6 +42,22 @@ class Dynamics(eqx.Module):
     def num_nodes(self) -> int:
         """The number of nodes."""
 
+    @property
+    @abc.abstractmethod
+    def matrices(self) -> PyTree[Float[Array, "gap ..."]]:
+        """A and Q over all gaps, in whatever form."""
+
+    def steps(self, index: Int[Array, " time"]) -> Gap:
+        """What differs from step to step, time first."""
+        matrices = self.matrices
+        if jax.tree.leaves(matrices)[0].shape[0] * _FEW <= index.shape[0]:
+            return index
+        return jax.tree.map(lambda each: each[index], matrices)
+
+    def at(self, gap: Gap) -> PyTree[Array]:
+        """A and Q over one gap."""
+        return jax.tree.map(lambda each: each[gap], self.matrices) if isinstance(gap, jax.Array) else gap
+
     @abc.abstractmethod
     def advance(self, gap: Gap, columns: Float[Array, "state columns"]) -> Float[Array, "state columns"]:
         """A times a matrix."""
@@ -55,11 +77,19 @@ class Dynamics(eqx.Module):
         return eqx.tree_at(lambda dynamics: (dynamics.initial_mean, dynamics.initial_cov), self, belief)
 
     @abc.abstractmethod
+    def compose(self, patterns: Int[Array, "pattern length"]) -> "Dynamics":
+        """The same dynamics over all first parts of rows of gaps: gap i * length + j is row i up to its j-th gap."""
+
+    @abc.abstractmethod
+    def disturb(self, gap: Gap, columns: Float[Array, "state columns"]) -> Float[Array, "state columns"]:
+        """Q times a matrix."""
+
+    @abc.abstractmethod
     def add_noise(self, gap: Gap, cov: StateMatrix) -> StateMatrix:
         """A covariance plus Q."""
 
     @abc.abstractmethod
-    def noise_root(self) -> Callable[[Gap, State], State]:
+    def noise_root(self) -> Callable[[Int[Array, ""], State], State]:
         """A function that makes noise ~ N(0, Q) out of standard normal numbers; roots are computed here, once."""
 
     @abc.abstractmethod
@@ -69,3 +99,23 @@ class Dynamics(eqx.Module):
     @abc.abstractmethod
     def lift(self, columns: Float[Array, "node columns"]) -> Float[Array, "state columns"]:
         """H' times a matrix."""
+
+
+def compose(
+    transitions: Float[Array, "gap *batch n n"],
+    noises: Float[Array, "gap *batch n n"],
+    patterns: Int[Array, "row length"],
+) -> tuple[Float[Array, "part *batch n n"], Float[Array, "part *batch n n"]]:
+    """Transitions and noises over all first parts of rows of gaps, by sums of positive semi-definite terms only."""
+
+    def forward(carry: tuple[Array, Array], gap: Int[Array, " row"]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        transition, noise = carry
+        step = transitions[gap]
+        noise = symmetrise(step @ noise @ jnp.swapaxes(step, -1, -2)) + noises[gap]
+        return (step @ transition, noise), (step @ transition, noise)
+
+    shape = (patterns.shape[0], *transitions.shape[1:])
+    start = (jnp.broadcast_to(jnp.eye(shape[-1], dtype=transitions.dtype), shape), jnp.zeros(shape, noises.dtype))
+    _, parts = jax.lax.scan(forward, start, patterns.T)
+    whole = [jnp.swapaxes(part, 0, 1).reshape(-1, *transitions.shape[1:]) for part in parts]
+    return whole[0], whole[1]

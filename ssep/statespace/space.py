@@ -2,9 +2,10 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from ssep.conditioning import Conditioned
+from ssep.gaps import Gaps
 from ssep.linalg import matmul, symmetrise
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
@@ -24,12 +25,12 @@ class StateSpace(eqx.Module):
 
     dynamics: Dynamics
     view: View
-    gap_index: Int[Array, " time"]
+    gaps: Gaps
 
     @property
     def steps(self) -> Step:
         """What differs from step to step, time first."""
-        return self.gap_index, self.view.steps
+        return self.dynamics.steps(self.gaps.index), self.view.steps
 
     @property
     def targets_nodes(self) -> bool:

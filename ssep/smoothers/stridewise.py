@@ -1,0 +1,169 @@
+"""Filter and smoother that take several steps at once."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ssep.conditioning import condition
+from ssep.linalg import symmetrise
+from ssep.marginals import Marginals
+from ssep.scanning import scan
+from ssep.sites import SiteState
+from ssep.smoothers.base import Forward, Record
+from ssep.smoothers.strides import Strides, strides_of
+from ssep.statespace import StateSpace
+
+
+class Stridewise(Record):
+    """What the filter kept of each stride, for the way back."""
+
+    strides: Strides
+    mean: Float[Array, "stride target"]
+    cov: Float[Array, "stride target target"]
+    """Of the targets, given the sites before the stride."""
+    cross: Float[Array, "stride state target"]
+    """Covariance of the state after the stride with the targets, before they are conditioned on."""
+    shift: Float[Array, "stride target"]
+    shrink: Float[Array, "stride target target"]
+    """What conditioning on the sites of the stride did; see `Conditioned`."""
+
+    def smooth(self, state_space: StateSpace) -> Marginals:
+        """Posterior marginals of each observation, without means."""
+        dynamics = self.strides.dynamics
+
+        def backward(adjoint, inputs):
+            vector, matrix = adjoint
+            gap, reading, cross, shift, shrink, cov = inputs
+            # C = A - U Gam G: a <- C'a + G'rho; L <- C'L C + G'Gam G.
+            seen, weighted = cross.T @ vector, matrix @ cross
+            inside = cross.T @ weighted
+            size, width = vector.shape[0], shift.shape[0]
+            moved = dynamics.retreat(gap, jnp.concatenate([matrix, weighted, vector[:, None]], 1))
+            lost = moved[:, size:-1] @ (shrink @ reading)
+            inner = shrink @ inside @ shrink + shrink
+            carried = symmetrise(dynamics.retreat(gap, moved[:, :size].T)) + reading.T @ (inner @ reading)
+            vector = moved[:, -1] + reading.T @ (shift - shrink @ seen)
+            # What later sites add to those up to here: E U'a and -E U'L U E', with E = I - V Gam.
+            keep = jnp.eye(width, dtype=shift.dtype) - cov @ shrink
+            return (vector, carried - lost - lost.T), (keep @ seen, keep @ inside @ keep.T)
+
+        state = state_space.start()
+        inputs = (self.strides.gaps, self.strides.reading, self.cross, self.shift, self.shrink, self.cov)
+        zero = jax.tree.map(jnp.zeros_like, state)
+        _, (mean, cov) = scan(backward, zero, inputs, reverse=True)
+        moved = jnp.einsum("kij,kj->ki", self.cov, self.shift)
+        kept = self.cov - self.cov @ self.shrink @ self.cov
+        found = self._per_step(self.mean + moved + mean, symmetrise(kept - cov))
+        return jax.vmap(state_space.spread)(state_space.steps, found)
+
+    def means(self, state_space: StateSpace, sites: SiteState) -> Float[Array, "time *obs latent"]:
+        """Posterior means under sites with other linear parts."""
+        strides = self.strides
+        dynamics = strides.dynamics
+
+        def forward(state, inputs):
+            gap, reading, linear, precision, cov, shrink, cross = inputs
+            mean = reading @ state
+            slope = linear - precision @ mean
+            shift = slope - shrink @ (cov @ slope)
+            return dynamics.advance(gap, state[:, None])[:, 0] + cross @ shift, (mean, shift)
+
+        def backward(vector, inputs):
+            gap, reading, cross, shift, shrink, cov = inputs
+            seen = cross.T @ vector
+            vector = dynamics.retreat(gap, vector[:, None])[:, 0] + reading.T @ (shift - shrink @ seen)
+            return vector, seen - cov @ (shrink @ seen)
+
+        collected = _collect(strides, jax.vmap(state_space.collect)(state_space.steps, sites))
+        start, _ = state_space.start()
+        inputs = (
+            strides.gaps,
+            strides.reading,
+            collected.linear,
+            collected.precision,
+            self.cov,
+            self.shrink,
+            self.cross,
+        )
+        _, (mean, shift) = jax.lax.scan(forward, start, inputs)
+        inputs = (strides.gaps, strides.reading, self.cross, shift, self.shrink, self.cov)
+        _, gained = jax.lax.scan(backward, jnp.zeros_like(start), inputs, reverse=True)
+        found = mean + jnp.einsum("kij,kj->ki", self.cov, shift) + gained
+        targets = strides.unfold(found.reshape(found.shape[0], strides.length, -1))
+        return jax.vmap(state_space.spread_mean)(state_space.steps, targets)
+
+    def _per_step(self, mean: Float[Array, "stride target"], cov: Float[Array, "stride target target"]) -> Marginals:
+        length = self.strides.length
+        targets = mean.shape[1] // length
+        own = jnp.arange(length)
+        blocks = cov.reshape(-1, length, targets, length, targets)[:, own, :, own]
+        mean = mean.reshape(-1, length, targets)
+        return Marginals(self.strides.unfold(mean), self.strides.unfold(jnp.swapaxes(blocks, 0, 1)))
+
+
+def filter_strides(state_space: StateSpace, sites: SiteState, length: int) -> Forward:
+    """The forward pass."""
+    strides = strides_of(state_space, length)
+    dynamics = strides.dynamics
+    each = jax.vmap(state_space.collect)(state_space.steps, sites)
+    collected = _collect(strides, each)
+
+    def forward(belief, inputs):
+        mean, cov = belief
+        gap, reading, noise, shared, site = inputs
+        seen = reading @ jnp.concatenate([cov, mean[:, None]], 1)
+        target_mean, target_cov = seen[:, -1], symmetrise(seen[:, :-1] @ reading.T) + noise
+        cross = dynamics.advance(gap, seen[:, :-1].T) + shared
+        conditioned = condition(target_mean, target_cov, site.linear, site.precision)
+        mean, cov = dynamics.predict(gap, mean, cov)
+        belief = (mean + cross @ conditioned.shift, cov - symmetrise(cross @ conditioned.shrink @ cross.T))
+        kept = (target_mean, target_cov, cross, conditioned.shift, conditioned.shrink)
+        return belief, (kept, conditioned.log_normaliser)
+
+    inputs = (strides.gaps, strides.reading, strides.noise, strides.shared, collected)
+    last, (kept, log_normalisers) = scan(forward, state_space.start(), inputs)
+    record = Stridewise(strides, *kept)
+    predicted = _predictions(strides, record, each)
+    met = jax.vmap(condition)(predicted.mean, predicted.cov, each.linear, each.precision)
+    spread = jax.vmap(state_space.spread)
+    return Forward(
+        spread(state_space.steps, predicted),
+        spread(state_space.steps, Marginals(met.mean, met.cov)),
+        jnp.sum(log_normalisers),
+        record,
+        last,
+    )
+
+
+def _collect(strides: Strides, sites: SiteState) -> SiteState:
+    """The sites of each stride, given those of each step, as one site of its targets."""
+    linear, precision = strides.fold(sites.linear), strides.fold(sites.precision)
+    count, length, targets = linear.shape
+    own, size = jnp.arange(length), length * targets
+    blocks = jnp.zeros((count, length, targets, length, targets), linear.dtype)
+    blocks = blocks.at[:, own, :, own].set(jnp.swapaxes(precision, 0, 1))
+    return SiteState(linear.reshape(count, size), blocks.reshape(count, size, size))
+
+
+def _predictions(strides: Strides, record: Stridewise, sites: SiteState) -> Marginals:
+    """Targets of each step given all sites before: those of its stride are taken up one after the other."""
+    linear, precision = strides.fold(sites.linear), strides.fold(sites.precision)
+    targets = linear.shape[-1]
+
+    def within(mean: Array, cov: Array, linear: Array, precision: Array) -> Marginals:
+        def forward(belief, inputs):
+            mean, cov = belief
+            place, linear, precision = inputs
+            rows = jax.lax.dynamic_slice_in_dim(cov, place, targets, 0)
+            own = Marginals(
+                jax.lax.dynamic_slice_in_dim(mean, place, targets),
+                jax.lax.dynamic_slice_in_dim(rows, place, targets, 1),
+            )
+            met = condition(own.mean, own.cov, linear, precision)
+            return (mean + rows.T @ met.shift, cov - rows.T @ (met.shrink @ rows)), own
+
+        places = targets * jnp.arange(strides.length)
+        return jax.lax.scan(forward, (mean, cov), (places, linear, precision))[1]
+
+    found = jax.vmap(within)(record.mean, record.cov, linear, precision)
+    return jax.tree.map(strides.unfold, found)

@@ -1,0 +1,129 @@
+"""Structure and strides change how long a filter takes, never what it finds."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import ssep
+from ssep.gaps import STRIDE, gaps_between
+from ssep.kernels import Cosine, Matern12, Matern32, Matern52, Periodic
+from ssep.smoothers.stepwise import filter_steps
+from ssep.smoothers.strides import stride_length
+from ssep.smoothers.stridewise import filter_strides
+from ssep.statespace import DenseDynamics, StructuredDynamics
+
+SUM = Matern52(1.0, 2.0) + Periodic(0.5, 1.0, 1.7, 2) * Matern32(1.0, 5.0)
+PRIORS = {
+    "small": ssep.SDEPrior(Matern32(1.0, 2.0)),
+    "two small": ssep.SDEPrior((Matern32(1.0, 2.0), Matern12(0.5, 1.0)), mean=(0.3, -0.2)),
+    "blocks": ssep.SDEPrior(SUM, mean=0.4),
+    "blocks of two latents": ssep.SDEPrior((SUM, Cosine(1.0, 2.0) * Matern12(0.5, 4.0))),
+}
+NUM_STEPS = 37
+
+
+def close(got, wanted, atol=1e-9):
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=atol)
+
+
+def state_space_of(name, regular=False, per_step=None):
+    """A state space and random sites: repeated and irregular times, some without information."""
+    rng = np.random.default_rng(1)
+    t = np.sort(rng.uniform(0, 9, NUM_STEPS))
+    t[5:8] = t[4]
+    t = np.arange(NUM_STEPS) * 0.3 if regular else t
+    shape = (NUM_STEPS,) if per_step is None else (NUM_STEPS, per_step)
+    if name == "field":
+        r = rng.uniform(-2, 2, (*shape, 1))
+        data = ssep.Data(t, np.zeros(shape), r=r)
+        prior = ssep.SpatioTemporalPrior(Matern32(1.0, 2.0), Matern52(1.0, 1.0), np.linspace(-2, 2, 5), mean=0.2)
+    else:
+        data, prior = ssep.Data(t, np.zeros(shape)), PRIORS[name]
+    d = prior.num_latents
+    factor = rng.normal(size=(*shape, d, d)) * (rng.uniform(size=(*shape, 1, 1)) < 0.8)
+    linear = jnp.asarray(rng.normal(size=(*shape, d)))
+    return prior.discretise(data), ssep.SiteState(linear, jnp.asarray(factor @ np.swapaxes(factor, -1, -2)))
+
+
+@pytest.mark.parametrize("length", [2, 16])
+@pytest.mark.parametrize(
+    ("name", "regular", "per_step"),
+    [
+        ("small", False, None),
+        ("two small", True, None),
+        ("blocks", False, None),
+        ("blocks", True, 2),
+        ("blocks of two latents", False, None),
+        ("field", False, None),
+        ("field", True, 2),
+    ],
+)
+def test_strides_equal_steps(name, regular, per_step, length):
+    state_space, sites = state_space_of(name, regular, per_step)
+    sites, _ = state_space.view.centre(sites)
+    other = ssep.SiteState(sites.linear + 1.0, sites.precision)
+    results = []
+    for run in (filter_steps, lambda *args: filter_strides(*args, length)):
+
+        def everything(state_space, sites, other, run=run):
+            done = run(state_space, sites)
+            found = (done.predicted, done.updated, done.log_normaliser, done.last)
+            return *found, done.record.smooth(state_space), done.record.means(state_space, other)
+
+        results.append(jax.jit(everything)(state_space, sites, other))
+    jax.tree.map(close, *results)
+
+
+def test_strides_are_taken_where_the_state_is_neither_tiny_nor_wide():
+    small, _ = state_space_of("small")
+    blocks, _ = state_space_of("blocks")
+    grid = ssep.Data(np.arange(3.0), np.zeros((3, 20)), r=np.linspace(0, 1, 20))
+    wide = ssep.SpatioTemporalPrior(Matern32(1.0, 2.0), Matern52(1.0, 1.0)).discretise(grid)
+    assert [stride_length(each) for each in (small, blocks, wide)] == [1, STRIDE, 1]
+
+
+def test_equal_strides_share_a_pattern():
+    t = np.concatenate([np.arange(100.0), 120.0 + np.arange(33.0)])
+    gaps = gaps_between(t, float)
+    # The first, whose first gap is zero; those of ones; the one with the hole; the last, filled up with zeros.
+    assert gaps.patterns.shape == (4, STRIDE)
+    for length in (1, 4, STRIDE):
+        patterns, index = gaps.strides(length)
+        lengths = np.asarray(gaps.lengths)[np.asarray(patterns)[np.asarray(index)]].ravel()
+        close(np.cumsum(lengths)[: len(t)], t)
+        close(lengths[len(t) :], 0)
+    close(gaps.first(20).lengths[gaps.first(20).patterns].sum(), t[19])
+
+
+@pytest.mark.parametrize("name", ["blocks", "blocks of two latents", "field"])
+def test_structured_dynamics_are_the_dense_ones(name):
+    structured = state_space_of(name)[0].dynamics
+    assert isinstance(structured, StructuredDynamics)
+    dense = structured.to_dense()
+    size = len(structured.initial_mean)
+    columns = jnp.asarray(np.random.default_rng(0).normal(size=(size, 3)))
+    patterns = jnp.array([[1, 2, 3], [0, 4, 4]])
+    composed = structured.compose(patterns), dense.compose(patterns)
+    for one, other in ((structured, dense), composed):
+        for gap in map(jnp.asarray, (0, 2, 5)):
+            close(one.advance(gap, columns), other.advance(gap, columns))
+            close(one.retreat(gap, columns), other.retreat(gap, columns))
+            close(one.disturb(gap, columns), other.disturb(gap, columns))
+            close(one.add_noise(gap, jnp.eye(size)), other.add_noise(gap, jnp.eye(size)))
+            # A root of Q: its square is what it adds to nothing.
+            root = jax.vmap(one.noise_root(), (None, 1), 1)(gap, jnp.eye(size))
+            close(root @ root.T, other.add_noise(gap, jnp.zeros((size, size))), 1e-7)
+    close(structured.read(columns), dense.read(columns))
+    close(structured.lift(columns[: structured.num_nodes]), dense.lift(columns[: structured.num_nodes]))
+
+
+def test_blocks_are_the_kernel_side_by_side():
+    """The order of the state differs, the process does not: covariances of the nodes over any gap."""
+    gaps = np.array([0.0, 0.7, 3.0])
+    structured = PRIORS["blocks"].dynamics(ssep.Data(np.cumsum(gaps), np.zeros(3)))
+    dense = structured.to_dense()
+    h, p = np.asarray(dense.observation), np.asarray(dense.initial_cov)
+    for index, gap in enumerate(np.asarray(ssep.Data(np.cumsum(gaps), np.zeros(3)).gaps.lengths)):
+        close((h @ np.asarray(dense.transitions[index]) @ p @ h.T)[0, 0], SUM(0.0, gap))
+    assert isinstance(PRIORS["small"].dynamics(ssep.Data(np.cumsum(gaps), np.zeros(3))), DenseDynamics)
