@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # SciPy's OpenBLAS, behind JAX's linear algebra on CPUs, slows down badly when its threads share cores.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test lint types unit docs clean
+.PHONY: demo test lint types unit docs bench clean
 
 demo: $(VENV)/.plot
 	$(BIN)/python examples/coal.py
@@ -21,6 +21,9 @@ types: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n 2
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/speed.py
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict --quiet

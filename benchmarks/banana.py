@@ -102,7 +102,14 @@ def draw() -> None:
         ax.hlines(LINES[np.abs(LINES) < 2.8], -2.8, 2.8, color="black", linewidth=0.4, alpha=0.5)
         ax.contour(x, y, chance, [0.5], colors="black", linewidths=2)
         for label, colour in [(0, "tab:blue"), (1, "tab:red")]:
-            ax.plot(*rows[rows[:, 2] == label, :2].T, ".", color=colour, markersize=4)
+            ax.plot(
+                *rows[rows[:, 2] == label, :2].T,
+                "o",
+                color=colour,
+                markersize=4,
+                markeredgecolor="white",
+                markeredgewidth=0.5,
+            )
         ax.set(title=title, xlabel="x1 (time)")
     axes[0].set(ylabel="x2 (space)")
     figure.colorbar(ScalarMappable(Normalize(0, 1), "coolwarm"), ax=axes, label="probability of class 1")

@@ -45,7 +45,9 @@ from ssep.schedules import Converge as Converge
 from ssep.schedules import Interleave as Interleave
 from ssep.schedules import Schedule as Schedule
 from ssep.sites import SiteState as SiteState
+from ssep.smoothers import Parallel as Parallel
 from ssep.smoothers import Sequential as Sequential
+from ssep.smoothers import Sharded as Sharded
 from ssep.smoothers import Smoother as Smoother
 from ssep.solution import Fit as Fit
 from ssep.solution import Solution as Solution

@@ -5,6 +5,7 @@ in the site are right there too.
 """
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -29,19 +30,18 @@ class Conditioned(eqx.Module):
 
 def condition(mean: Latents, cov: LatentMatrix, linear: Latents, precision: LatentMatrix) -> Conditioned:
     """Condition one Gaussian on one site."""
-
-    # A sum of products, not `@`: a dot product would be a kernel of its own inside the filter's scan.
-    def times(matrix: LatentMatrix, vector: Latents) -> Latents:
-        return jnp.sum(matrix * vector, -1)
-
     # So that the derivative in the precision is symmetric as well.
-    precision = symmetrise(precision)
-    slope = linear - times(precision, mean)
+    return _condition(mean, cov, linear, symmetrise(precision))
+
+
+@jax.custom_jvp
+def _condition(mean: Latents, cov: LatentMatrix, linear: Latents, precision: LatentMatrix) -> Conditioned:
+    slope = linear - _times(precision, mean)
     grown = jnp.eye(mean.shape[0], dtype=mean.dtype) + matmul(precision, cov)
     solved, log_det = solve_with_log_det(grown, jnp.concatenate([precision, slope[:, None]], 1))
     shrink, shift = symmetrise(solved[:, :-1]), solved[:, -1]
-    moved = times(cov, shift)
-    log_normaliser = jnp.sum(linear * mean) - jnp.sum(mean * times(precision, mean)) / 2
+    moved = _times(cov, shift)
+    log_normaliser = jnp.sum(linear * mean) - jnp.sum(mean * _times(precision, mean)) / 2
     return Conditioned(
         shift=shift,
         shrink=shrink,
@@ -49,3 +49,35 @@ def condition(mean: Latents, cov: LatentMatrix, linear: Latents, precision: Late
         cov=cov - symmetrise(matmul(matmul(cov, shrink), cov)),
         log_normaliser=log_normaliser + (jnp.sum(slope * moved) - log_det) / 2,
     )
+
+
+@_condition.defjvp
+def _condition_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Conditioned, Conditioned]:
+    """By products alone: what was solved for in the value serves its derivatives too."""
+    found = _condition(*primals)
+    _, cov, _, _ = primals
+    d_mean, d_cov, d_linear, d_precision = tangents
+    keep = jnp.eye(cov.shape[0], dtype=cov.dtype) - matmul(found.shrink, cov)  # inv(I + Lam V)
+    d_seen = d_mean + _times(d_cov, found.shift)
+    d_site = d_linear - _times(d_precision, found.mean)
+    d_shift = _times(keep, d_site) - _times(found.shrink, d_seen)
+    second = found.cov + found.mean[:, None] * found.mean
+    curve = found.shift[:, None] * found.shift - found.shrink
+    return found, Conditioned(
+        shift=d_shift,
+        shrink=_congruence(keep, d_precision) - _congruence(found.shrink, d_cov),
+        mean=d_seen + _times(cov, d_shift),
+        cov=_congruence(keep.T, d_cov) - _congruence(found.cov, d_precision),
+        log_normaliser=jnp.sum(found.mean * d_linear)
+        + jnp.sum(found.shift * d_mean)
+        + jnp.sum(curve * d_cov - second * d_precision) / 2,
+    )
+
+
+def _times(matrix: LatentMatrix, vector: Latents) -> Latents:
+    # A sum of products, not `@`: a dot product would be a kernel of its own inside the filter's scan.
+    return jnp.sum(matrix * vector, -1)
+
+
+def _congruence(outer: LatentMatrix, inner: LatentMatrix) -> LatentMatrix:
+    return matmul(matmul(outer, inner), outer.T)

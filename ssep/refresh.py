@@ -22,6 +22,8 @@ class Refresh(eqx.Module):
     """The latents around which each target was expanded: the mean of the cavity."""
     usable: Bool[Array, "*obs"]
     """Whether the cavity was a distribution and the target is finite; other observations keep the site they have."""
+    definite: bool = eqx.field(static=True)
+    """Whether the rule's precisions are positive semi-definite by themselves."""
 
 
 def refresh(
@@ -39,7 +41,8 @@ def refresh(
     # In the precision of the data, whatever the likelihood's parameters came in.
     target = jax.tree.map(lambda leaf: leaf.astype(cavity.mean.dtype), target)
     finite = jnp.isfinite(target.linear).all(-1) & jnp.isfinite(target.precision).all((-2, -1))
-    return Refresh(target, cavity.mean, ~observations.mask | (finite & is_sound(cavity, unresolved)))
+    usable = ~observations.mask | (finite & is_sound(cavity, unresolved))
+    return Refresh(target, cavity.mean, usable, rule.definite)
 
 
 def is_sound(resolved: Marginals, unresolved: Float[Array, "*obs latent"] | None) -> Bool[Array, "*obs"]:

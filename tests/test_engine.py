@@ -46,8 +46,7 @@ def state_space_of(name, regular=False, per_step=None):
     return prior.discretise(data), ssep.SiteState(linear, jnp.asarray(factor @ np.swapaxes(factor, -1, -2)))
 
 
-@pytest.mark.parametrize("length", [2, 16])
-@pytest.mark.parametrize(
+CASES = pytest.mark.parametrize(
     ("name", "regular", "per_step"),
     [
         ("small", False, None),
@@ -59,6 +58,10 @@ def state_space_of(name, regular=False, per_step=None):
         ("field", True, 2),
     ],
 )
+
+
+@CASES
+@pytest.mark.parametrize("length", [2, 16])
 def test_strides_equal_steps(name, regular, per_step, length):
     state_space, sites = state_space_of(name, regular, per_step)
     sites, _ = state_space.view.centre(sites)
@@ -72,6 +75,23 @@ def test_strides_equal_steps(name, regular, per_step, length):
             return *found, done.record.smooth(state_space), done.record.means(state_space, other)
 
         results.append(jax.jit(everything)(state_space, sites, other))
+    jax.tree.map(close, *results)
+
+
+@CASES
+def test_parallel_equals_sequential(name, regular, per_step):
+    state_space, sites = state_space_of(name, regular, per_step)
+    results = []
+    for smoother in (ssep.Sequential(), ssep.Parallel()):
+
+        def everything(state_space, sites, smoother=smoother):
+            filtered = smoother.filter(state_space, sites)
+            found = (filtered.predicted, filtered.updated, filtered.log_normaliser, filtered.last_cov)
+            centred, _ = state_space.view.centre(sites)
+            other = ssep.SiteState(centred.linear + 1.0, centred.precision)
+            return *found, smoother.smooth(filtered), smoother.mean(filtered, other)
+
+        results.append(jax.jit(everything)(state_space, sites))
     jax.tree.map(close, *results)
 
 

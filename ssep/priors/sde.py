@@ -63,7 +63,7 @@ class SDEPrior(Prior):
         return self
 
     def dynamics(self, data: Data, start: Belief | None = None) -> Dynamics:
-        """The states of all kernels side by side, or of their blocks, those of equal size together."""
+        """The states of all kernels side by side, or of their blocks, those of one kind together."""
         for kernel in self.kernels:
             check_temporal("SDEPrior(kernels)", kernel)
         # In the precision of the times, whatever the hyperparameters came in.
@@ -72,12 +72,14 @@ class SDEPrior(Prior):
         blocks = [(latent, block) for latent, kernel in enumerate(kernels) for block in kernel.blocks()]
         if sum(block.state_dim for _, block in blocks) <= UNROLL_LIMIT:
             return begin(lambda gaps: _dense(kernels, gaps), data, start)
-        sizes = sorted({block.state_dim for _, block in blocks})
-        groups = [[entry for entry in blocks if entry[1].state_dim == size] for size in sizes]
-        stationary = [jnp.stack([block.stationary_cov() for _, block in group], -1) for group in groups]
+        groups: dict[Any, list[tuple[int, Kernel]]] = {}
+        for latent, block in blocks:
+            groups.setdefault(jax.tree.structure(block), []).append((latent, block))
+        bundles = [_Group([latent for latent, _ in group], [block for _, block in group]) for group in groups.values()]
+        stationary = [group.each(lambda block: block.stationary_cov()) for group in bundles]
 
         def over(gaps: Float[Array, " gap"]) -> StructuredDynamics:
-            return StructuredDynamics(tuple(_bundle(group, gaps) for group in groups), stationary)
+            return StructuredDynamics(tuple(group.bundle(gaps) for group in bundles), stationary)
 
         return begin(over, data, start)
 
@@ -123,13 +125,23 @@ def _dense(kernels: tuple[Kernel, ...], gaps: Float[Array, " gap"]) -> DenseDyna
     )
 
 
-def _bundle(group: list[tuple[int, Kernel]], gaps: Float[Array, " gap"]) -> Bundle:
-    """Blocks of equal size, each of some latent."""
+class _Group:
+    """Blocks that differ in their hyperparameters only, each of some latent: traced once, however many there are."""
 
-    def over(gap: Scalar) -> tuple[Array, Array]:
-        transitions = [block.transition(gap) for _, block in group]
-        return jnp.stack(transitions, -1), jnp.stack([block.process_noise(gap) for _, block in group], -1)
+    def __init__(self, latents: list[int], blocks: list[Kernel]):
+        self.latents = tuple(latents)
+        self.stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *blocks)
 
-    transitions, noises = jax.vmap(over)(gaps)
-    observation = jnp.stack([block.observation() for _, block in group], -1)
-    return Bundle(transitions, noises, observation, None, tuple(latent for latent, _ in group))
+    def each(self, function: Callable[[Kernel], Any]) -> Any:
+        """What a function gives for each block, the blocks last."""
+        return jax.vmap(function, out_axes=-1)(self.stacked)
+
+    def bundle(self, gaps: Float[Array, " gap"]) -> Bundle:
+        """Their processes over some gaps."""
+        return Bundle(
+            transitions=jax.vmap(lambda gap: self.each(lambda block: block.transition(gap)))(gaps),
+            noises=jax.vmap(lambda gap: self.each(lambda block: block.process_noise(gap)))(gaps),
+            observation=self.each(lambda block: block.observation()),
+            spatial=None,
+            rows=self.latents,
+        )

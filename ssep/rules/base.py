@@ -29,6 +29,11 @@ class Rule(eqx.Module):
         """The power of the first pass, in which there is no site to leave out yet."""
         return 1.0
 
+    @property
+    def definite(self) -> bool:
+        """Whether all sites are positive semi-definite whatever the likelihood, so that no policy is needed."""
+        return False
+
     @abc.abstractmethod
     def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """The new site of one observation."""

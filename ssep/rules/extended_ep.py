@@ -23,6 +23,11 @@ class ExtendedEP(Rule):
         """Check the power."""
         check_alpha(self, includes_zero=True)
 
+    @property
+    def definite(self) -> bool:
+        """A linear model with noise is a positive semi-definite site."""
+        return True
+
     def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """The site of the linearised model; alpha only moves the point of linearisation."""
         return _linearise(likelihood, aux, cavity).site(y)

@@ -26,6 +26,11 @@ class StatLinEP(CubatureRule):
         """Check the power."""
         check_alpha(self, includes_zero=True)
 
+    @property
+    def definite(self) -> bool:
+        """A linear model with noise is a positive semi-definite site."""
+        return True
+
     def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """The site of the regression y ~ N(J f + c, R); alpha only moves the distribution of the regression."""
         points = self.cubature.points(cavity)

@@ -2,4 +2,6 @@
 
 from ssep.smoothers.base import Filtered as Filtered
 from ssep.smoothers.base import Smoother as Smoother
+from ssep.smoothers.parallel import Parallel as Parallel
 from ssep.smoothers.sequential import Sequential as Sequential
+from ssep.smoothers.sharded import Sharded as Sharded

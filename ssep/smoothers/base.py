@@ -48,6 +48,22 @@ class Filtered(eqx.Module):
     """The state after the last step, given all sites."""
     last_cov: StateMatrix
 
+    @staticmethod
+    def of(
+        state_space: StateSpace, done: Forward, constant: Float[Array, " time"] | None, record: Record
+    ) -> "Filtered":
+        """What a forward pass found under sites without means, and what taking the means out took."""
+        with_means = state_space.view.with_means
+        return Filtered(
+            state_space=state_space,
+            predicted=Marginals(with_means(done.predicted.mean), done.predicted.cov),
+            updated=Marginals(with_means(done.updated.mean), done.updated.cov),
+            log_normaliser=done.log_normaliser if constant is None else done.log_normaliser + constant.sum(),
+            record=record,
+            last_mean=done.last[0],
+            last_cov=done.last[1],
+        )
+
 
 class Smoother(eqx.Module):
     """A way to run the filter and the smoother over time."""
@@ -56,13 +72,14 @@ class Smoother(eqx.Module):
     def filter(self, state_space: StateSpace, sites: SiteState) -> Filtered:
         """The forward pass; sites are per observation."""
 
-    @abc.abstractmethod
     def smooth(self, filtered: Filtered) -> Marginals:
         """The backward pass: marginals of the latents of each observation given all sites."""
+        found = filtered.record.smooth(filtered.state_space)
+        return Marginals(filtered.state_space.view.with_means(found.mean), found.cov)
 
-    @abc.abstractmethod
     def mean(self, filtered: Filtered, sites: SiteState) -> Float[Array, "time *obs latent"]:
         """Posterior means, less the prior's, under sites that differ from the filtered ones in linear parts only.
 
         These sites have had their means taken out. Covariances do not depend on linear parts: only vectors travel.
         """
+        return filtered.record.means(filtered.state_space, sites)

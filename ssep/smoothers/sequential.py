@@ -1,8 +1,5 @@
 """Filter and smoother going through time once forward and once back."""
 
-from jaxtyping import Array, Float
-
-from ssep.marginals import Marginals
 from ssep.sites import SiteState
 from ssep.smoothers.base import Filtered, Smoother
 from ssep.smoothers.stepwise import filter_steps
@@ -20,25 +17,7 @@ class Sequential(Smoother):
 
     def filter(self, state_space: StateSpace, sites: SiteState) -> Filtered:
         """The forward pass."""
-        view, length = state_space.view, stride_length(state_space)
-        centred, constant = view.centre(sites)
+        length = stride_length(state_space)
+        centred, constant = state_space.view.centre(sites)
         done = filter_steps(state_space, centred) if length == 1 else filter_strides(state_space, centred, length)
-        return Filtered(
-            state_space=state_space,
-            predicted=Marginals(view.with_means(done.predicted.mean), done.predicted.cov),
-            updated=Marginals(view.with_means(done.updated.mean), done.updated.cov),
-            log_normaliser=done.log_normaliser if constant is None else done.log_normaliser + constant.sum(),
-            record=done.record,
-            last_mean=done.last[0],
-            last_cov=done.last[1],
-        )
-
-    def smooth(self, filtered: Filtered) -> Marginals:
-        """The backward pass."""
-        state_space = filtered.state_space
-        found = filtered.record.smooth(state_space)
-        return Marginals(state_space.view.with_means(found.mean), found.cov)
-
-    def mean(self, filtered: Filtered, sites: SiteState) -> Float[Array, "time *obs latent"]:
-        """Posterior means under other linear parts."""
-        return filtered.record.means(filtered.state_space, sites)
+        return Filtered.of(state_space, done, constant, done.record)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ssep.conditioning import Conditioned, condition
-from ssep.linalg import UNROLL_LIMIT, matmul, symmetrise
+from ssep.linalg import matmul, symmetrise
 from ssep.marginals import Marginals
 from ssep.scanning import scan
 from ssep.sites import SiteState
@@ -82,8 +82,8 @@ class Stepwise(Record):
 
 def filter_steps(state_space: StateSpace, sites: SiteState) -> Forward:
     """The forward pass."""
-    # With few targets it is cheaper to condition again, all steps at once, than to write more out of the scan.
-    again = state_space.num_targets <= UNROLL_LIMIT
+    # With one or two targets it is cheaper to condition again, all steps at once, than to write more out of the scan.
+    again = state_space.num_targets <= 2
 
     def meet(step, site, mean, cov) -> Conditioned:
         collected = state_space.collect(step, site)

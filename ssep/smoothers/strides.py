@@ -35,7 +35,7 @@ class Strides(eqx.Module):
 
     def fold(self, per_step: Float[Array, "time *rest"]) -> Float[Array, "stride length *rest"]:
         """Values of steps in rows of strides, filled up with zeros."""
-        missing = -self.num_steps % self.length
+        missing = self.reading.shape[0] * self.length - self.num_steps
         padded = jnp.pad(per_step, ((0, missing), *((0, 0),) * (per_step.ndim - 1)))
         return padded.reshape(-1, self.length, *per_step.shape[1:])
 
@@ -56,10 +56,18 @@ def stride_length(state_space: StateSpace) -> int:
     return STRIDE if targets <= 2 else STRIDE // 4
 
 
-def strides_of(state_space: StateSpace, length: int) -> Strides:
-    """The strides of a state space, by recursions that add positive semi-definite terms only."""
+def strides_of(state_space: StateSpace, length: int, multiple: int = 1) -> Strides:
+    """The strides of a state space, by recursions that add positive semi-definite terms only.
+
+    Strides in which nothing happens are added until their number is a multiple of a given one.
+    """
     dynamics, view_steps = state_space.dynamics, state_space.view.steps
     patterns, index = state_space.gaps.strides(length)
+    idle = -index.shape[0] % multiple
+    if idle:
+        # The gap before the first time is zero.
+        patterns = jnp.concatenate([patterns, jnp.full((1, length), state_space.gaps.index[0])])
+        index = jnp.concatenate([index, jnp.full(idle, patterns.shape[0] - 1)])
     parts = dynamics.compose(patterns)
     num_steps, targets = state_space.gaps.index.shape[0], state_space.num_targets
 
@@ -93,7 +101,7 @@ def strides_of(state_space: StateSpace, length: int) -> Strides:
         found = jax.vmap(lambda pattern: operators(pattern, None))(jnp.arange(patterns.shape[0]))
         found = jax.tree.map(lambda each: each[index], found)
     else:
-        missing = -num_steps % length
+        missing = index.shape[0] * length - num_steps
 
         def rows(each: Array) -> Array:
             padded = jnp.pad(each, ((0, missing), *((0, 0),) * (each.ndim - 1)), mode="edge")

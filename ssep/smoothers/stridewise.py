@@ -1,5 +1,8 @@
 """Filter and smoother that take several steps at once."""
 
+from typing import Any
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -11,7 +14,8 @@ from ssep.scanning import scan
 from ssep.sites import SiteState
 from ssep.smoothers.base import Forward, Record
 from ssep.smoothers.strides import Strides, strides_of
-from ssep.statespace import StateSpace
+from ssep.statespace import Dynamics, StateSpace
+from ssep.types import Scalar, State, StateMatrix
 
 
 class Stridewise(Record):
@@ -29,28 +33,19 @@ class Stridewise(Record):
 
     def smooth(self, state_space: StateSpace) -> Marginals:
         """Posterior marginals of each observation, without means."""
-        dynamics = self.strides.dynamics
+        zero = jax.tree.map(jnp.zeros_like, state_space.start())
+        _, gained = scan(lambda *each: pull(self.strides.dynamics, *each), zero, self.inputs, reverse=True)
+        return self.complete(state_space, *gained)
 
-        def backward(adjoint, inputs):
-            vector, matrix = adjoint
-            gap, reading, cross, shift, shrink, cov = inputs
-            # C = A - U Gam G: a <- C'a + G'rho; L <- C'L C + G'Gam G.
-            seen, weighted = cross.T @ vector, matrix @ cross
-            inside = cross.T @ weighted
-            size, width = vector.shape[0], shift.shape[0]
-            moved = dynamics.retreat(gap, jnp.concatenate([matrix, weighted, vector[:, None]], 1))
-            lost = moved[:, size:-1] @ (shrink @ reading)
-            inner = shrink @ inside @ shrink + shrink
-            carried = symmetrise(dynamics.retreat(gap, moved[:, :size].T)) + reading.T @ (inner @ reading)
-            vector = moved[:, -1] + reading.T @ (shift - shrink @ seen)
-            # What later sites add to those up to here: E U'a and -E U'L U E', with E = I - V Gam.
-            keep = jnp.eye(width, dtype=shift.dtype) - cov @ shrink
-            return (vector, carried - lost - lost.T), (keep @ seen, keep @ inside @ keep.T)
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """What the way back needs of each stride."""
+        return self.strides.gaps, self.strides.reading, self.cross, self.shift, self.shrink, self.cov
 
-        state = state_space.start()
-        inputs = (self.strides.gaps, self.strides.reading, self.cross, self.shift, self.shrink, self.cov)
-        zero = jax.tree.map(jnp.zeros_like, state)
-        _, (mean, cov) = scan(backward, zero, inputs, reverse=True)
+    def complete(
+        self, state_space: StateSpace, mean: Float[Array, "stride target"], cov: Float[Array, "stride target target"]
+    ) -> Marginals:
+        """Posterior marginals, given what later strides add to the targets of each."""
         moved = jnp.einsum("kij,kj->ki", self.cov, self.shift)
         kept = self.cov - self.cov @ self.shrink @ self.cov
         found = self._per_step(self.mean + moved + mean, symmetrise(kept - cov))
@@ -101,38 +96,80 @@ class Stridewise(Record):
         return Marginals(self.strides.unfold(mean), self.strides.unfold(jnp.swapaxes(blocks, 0, 1)))
 
 
+Belief = tuple[State, StateMatrix]
+
+
+def meet(dynamics: Dynamics, belief: Belief, inputs: Any) -> tuple[Belief, tuple[Any, Scalar]]:
+    """Go through one stride: the belief after it, what is kept of it, and the logarithm of its expected sites."""
+    mean, cov = belief
+    gap, reading, noise, shared, site = inputs
+    seen = reading @ jnp.concatenate([cov, mean[:, None]], 1)
+    target_mean, target_cov = seen[:, -1], symmetrise(seen[:, :-1] @ reading.T) + noise
+    cross = dynamics.advance(gap, seen[:, :-1].T) + shared
+    conditioned = condition(target_mean, target_cov, site.linear, site.precision)
+    mean, cov = dynamics.predict(gap, mean, cov)
+    belief = (mean + cross @ conditioned.shift, cov - symmetrise(cross @ conditioned.shrink @ cross.T))
+    kept = (target_mean, target_cov, cross, conditioned.shift, conditioned.shrink)
+    return belief, (kept, conditioned.log_normaliser)
+
+
+def pull(dynamics: Dynamics, adjoint: Belief, inputs: Any) -> tuple[Belief, tuple[Array, Array]]:
+    """Go back through one stride: the adjoint before it, and what later sites add to its targets."""
+    vector, matrix = adjoint
+    gap, reading, cross, shift, shrink, cov = inputs
+    # C = A - U Gam G: a <- C'a + G'rho; L <- C'L C + G'Gam G.
+    seen, weighted = cross.T @ vector, matrix @ cross
+    inside = cross.T @ weighted
+    size, width = vector.shape[0], shift.shape[0]
+    moved = dynamics.retreat(gap, jnp.concatenate([matrix, weighted, vector[:, None]], 1))
+    lost = moved[:, size:-1] @ (shrink @ reading)
+    inner = shrink @ inside @ shrink + shrink
+    carried = symmetrise(dynamics.retreat(gap, moved[:, :size].T)) + reading.T @ (inner @ reading)
+    vector = moved[:, -1] + reading.T @ (shift - shrink @ seen)
+    # What later sites add to those up to here: E U'a and -E U'L U E', with E = I - V Gam.
+    keep = jnp.eye(width, dtype=shift.dtype) - cov @ shrink
+    return (vector, carried - lost - lost.T), (keep @ seen, keep @ inside @ keep.T)
+
+
+class Folded(eqx.Module):
+    """A state space and sites, taken together into strides."""
+
+    state_space: StateSpace
+    strides: Strides
+    each: SiteState
+    """The sites of each step as one site of its targets."""
+
+    def __init__(self, state_space: StateSpace, sites: SiteState, length: int, multiple: int = 1):
+        self.state_space, self.strides = state_space, strides_of(state_space, length, multiple)
+        self.each = jax.vmap(state_space.collect)(state_space.steps, sites)
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """What going forward needs of each stride."""
+        strides = self.strides
+        return strides.gaps, strides.reading, strides.noise, strides.shared, _collect(strides, self.each)
+
+    def complete(self, kept: tuple[Any, ...], log_normalisers: Array, last: Belief) -> Forward:
+        """What a forward pass finds, given what was kept of each stride."""
+        record = Stridewise(self.strides, *kept)
+        predicted = _predictions(self.strides, record, self.each)
+        met = jax.vmap(condition)(predicted.mean, predicted.cov, self.each.linear, self.each.precision)
+        spread = jax.vmap(self.state_space.spread)
+        return Forward(
+            spread(self.state_space.steps, predicted),
+            spread(self.state_space.steps, Marginals(met.mean, met.cov)),
+            jnp.sum(log_normalisers),
+            record,
+            last,
+        )
+
+
 def filter_strides(state_space: StateSpace, sites: SiteState, length: int) -> Forward:
     """The forward pass."""
-    strides = strides_of(state_space, length)
-    dynamics = strides.dynamics
-    each = jax.vmap(state_space.collect)(state_space.steps, sites)
-    collected = _collect(strides, each)
-
-    def forward(belief, inputs):
-        mean, cov = belief
-        gap, reading, noise, shared, site = inputs
-        seen = reading @ jnp.concatenate([cov, mean[:, None]], 1)
-        target_mean, target_cov = seen[:, -1], symmetrise(seen[:, :-1] @ reading.T) + noise
-        cross = dynamics.advance(gap, seen[:, :-1].T) + shared
-        conditioned = condition(target_mean, target_cov, site.linear, site.precision)
-        mean, cov = dynamics.predict(gap, mean, cov)
-        belief = (mean + cross @ conditioned.shift, cov - symmetrise(cross @ conditioned.shrink @ cross.T))
-        kept = (target_mean, target_cov, cross, conditioned.shift, conditioned.shrink)
-        return belief, (kept, conditioned.log_normaliser)
-
-    inputs = (strides.gaps, strides.reading, strides.noise, strides.shared, collected)
-    last, (kept, log_normalisers) = scan(forward, state_space.start(), inputs)
-    record = Stridewise(strides, *kept)
-    predicted = _predictions(strides, record, each)
-    met = jax.vmap(condition)(predicted.mean, predicted.cov, each.linear, each.precision)
-    spread = jax.vmap(state_space.spread)
-    return Forward(
-        spread(state_space.steps, predicted),
-        spread(state_space.steps, Marginals(met.mean, met.cov)),
-        jnp.sum(log_normalisers),
-        record,
-        last,
-    )
+    folded = Folded(state_space, sites, length)
+    dynamics = folded.strides.dynamics
+    last, (kept, log_normalisers) = scan(lambda *each: meet(dynamics, *each), state_space.start(), folded.inputs)
+    return folded.complete(kept, log_normalisers, last)
 
 
 def _collect(strides: Strides, sites: SiteState) -> SiteState:

@@ -63,3 +63,7 @@ class DenseDynamics(Dynamics):
     def lift(self, columns: Float[Array, "node columns"]) -> Float[Array, "state columns"]:
         """H' times a matrix."""
         return matmul(self.observation.T, columns)
+
+    def to_dense(self) -> "DenseDynamics":
+        """These have no structure."""
+        return self

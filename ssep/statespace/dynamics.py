@@ -81,6 +81,10 @@ class Dynamics(eqx.Module):
         """The same dynamics over all first parts of rows of gaps: gap i * length + j is row i up to its j-th gap."""
 
     @abc.abstractmethod
+    def to_dense(self) -> "Dynamics":
+        """The same without structure."""
+
+    @abc.abstractmethod
     def disturb(self, gap: Gap, columns: Float[Array, "state columns"]) -> Float[Array, "state columns"]:
         """Q times a matrix."""
 

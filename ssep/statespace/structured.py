@@ -156,7 +156,7 @@ class StructuredDynamics(Dynamics):
         return self._by_bundle(lambda bundle, small, rows: bundle.apply(small, rows), lifts, own, sizes)
 
     def to_dense(self) -> DenseDynamics:
-        """The same without structure, for tests."""
+        """The same without structure."""
         gaps = jnp.arange(self.bundles[0].transitions.shape[0])
         states, nodes = (
             jnp.eye(count, dtype=self.initial_cov.dtype) for count in (len(self.initial_mean), self.num_nodes)

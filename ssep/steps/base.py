@@ -62,7 +62,7 @@ class StepControl(eqx.Module):
 
     def aim(self, wanted: Refresh) -> SiteState:
         """Where the sites should go, after the policy."""
-        return self.definiteness.aim(wanted.target, wanted.expansion)
+        return wanted.target if wanted.definite else self.definiteness.aim(wanted.target, wanted.expansion)
 
     def move(self, sites: SiteState, wanted: Refresh, damping: ScalarLike) -> SiteState:
         """Move the sites; an observation whose target is unusable keeps the site it has."""
