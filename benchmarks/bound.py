@@ -4,6 +4,7 @@ For small states a loop in Numba over the same recursions; for others the number
 rate at which this machine multiplies matrices.
 """
 
+import functools
 import time
 
 import jax
@@ -19,11 +20,11 @@ def bound(state_space: StateSpace, linear: np.ndarray, precision: np.ndarray) ->
     """Seconds for a filter and a smoother."""
     dynamics = state_space.dynamics
     if isinstance(dynamics, DenseDynamics):
-        index = np.asarray(state_space.gaps.index)
-        arrays = [np.asarray(each) for each in (dynamics.transitions, dynamics.noises, dynamics.observation)]
         count = len(dynamics.observation)
+        matrices = (dynamics.transitions, dynamics.noises, dynamics.observation, dynamics.initial_cov)
         sites = (linear.reshape(-1, count), precision.reshape(-1, count, count))
-        call = lambda: _passes(*arrays, np.asarray(dynamics.initial_cov), index, *sites)  # noqa: E731
+        arrays = [np.asarray(each) for each in (*matrices, state_space.gaps.index, *sites)]
+        call = functools.partial(_passes, *arrays)
         call()
         return min(_seconds(call) for _ in range(5))
     return _operations(state_space) / _rate()

@@ -2,10 +2,10 @@
 
     python benchmarks/speed.py [task ...]
 
-measures every task in a process of its own and writes the tables of docs/results/speed.md, benchmarks/speed.json and the
-figure of time against the number of steps. A training step is the filter energy at given sites with its gradient, and the
-refreshed sites. Ratios are to a textbook filter and smoother (benchmarks/textbook.py) with everything else the same, and
-to a bound (benchmarks/bound.py) for the two passes alone.
+measures every task in a process of its own and writes the tables of docs/results/speed.md, benchmarks/speed.json and
+the figure of time against the number of steps. A training step is the filter energy at given sites with its gradient,
+and the refreshed sites. Ratios are to a textbook filter and smoother (benchmarks/textbook.py) with everything else the
+same, and to a bound (benchmarks/bound.py) for the two passes alone.
 """
 
 import json

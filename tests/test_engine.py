@@ -147,3 +147,20 @@ def test_blocks_are_the_kernel_side_by_side():
     for index, gap in enumerate(np.asarray(ssep.Data(np.cumsum(gaps), np.zeros(3)).gaps.lengths)):
         close((h @ np.asarray(dense.transitions[index]) @ p @ h.T)[0, 0], SUM(0.0, gap))
     assert isinstance(PRIORS["small"].dynamics(ssep.Data(np.cumsum(gaps), np.zeros(3))), DenseDynamics)
+
+
+def test_parallel_goes_wherever_sequential_goes():
+    rng = np.random.default_rng(2)
+    t = np.sort(rng.uniform(0, 9, NUM_STEPS))
+    y = rng.poisson(2.0, NUM_STEPS).astype(float)
+    y[3:6] = np.nan
+    data, lik, rule = ssep.Data(t, y), ssep.likelihoods.Poisson(), ssep.PowerEP(0.5)
+    found = []
+    for smoother in (ssep.Sequential(), ssep.Parallel()):
+        posterior, sites, energy = ssep.sweep(PRIORS["blocks"], lik, None, rule, data, smoother=smoother)
+        solution = ssep.infer(PRIORS["blocks"], lik, rule, data, smoother=smoother)
+        prediction = ssep.predict(solution, [2.5, 11.0], smoother=smoother)
+        fit = ssep.fit(PRIORS["blocks"], lik, rule, data, num_steps=2, smoother=smoother)
+        kernels = fit.prior.kernels
+        found.append((posterior, sites, energy, solution.energy, prediction.f_mean, prediction.f_cov, kernels))
+    jax.tree.map(lambda one, other: close(one, other, 1e-8), *found)

@@ -51,7 +51,7 @@ def stride_length(state_space: StateSpace) -> int:
     a product of matrices already.
     """
     targets, states = state_space.num_targets, state_space.dynamics.initial_mean.shape[0]
-    if states <= UNROLL_LIMIT or targets > UNROLL_LIMIT:
+    if states <= UNROLL_LIMIT or targets > 4:
         return 1
     return STRIDE if targets <= 2 else STRIDE // 4
 
