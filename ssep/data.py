@@ -15,6 +15,9 @@ from ssep.locations import Locations, places_of
 from ssep.records import group_records
 from ssep.types import Aux
 
+# How many observations are worked on at the same time.
+_AT_ONCE = 2**16
+
 
 class Observations(eqx.Module):
     """What was observed, without the times: of all steps, or of one."""
@@ -32,9 +35,16 @@ class Observations(eqx.Module):
         def masked(y, mask, aux, *rest):
             return jax.tree.map(lambda leaf: jnp.where(mask, leaf, 0), function(y, aux, *rest))
 
-        for _ in range(self.y.ndim):
-            masked = jax.vmap(masked)
-        return masked(self.y, self.mask, self.aux, *args)
+        every = (self.y, self.mask, self.aux, *args)
+        shape = self.y.shape
+        if self.y.size <= _AT_ONCE:
+            for _ in shape:
+                masked = jax.vmap(masked)
+            return masked(*every)
+        # Cubature takes many numbers per observation: so many at a time, and again for derivatives.
+        flat = jax.tree.map(lambda leaf: leaf.reshape(self.y.size, *leaf.shape[len(shape) :]), every)
+        found = jax.lax.map(jax.checkpoint(lambda each: masked(*each)), flat, batch_size=_AT_ONCE)
+        return jax.tree.map(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:]), found)
 
 
 class Data(eqx.Module):

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 # Carries of all steps together, in bytes, up to which a plain scan may keep them: recomputing costs time.
-_KEEP = 2**27
+_KEEP = 2**25
 
 
 def scan(body: Callable[[Any, Any], tuple[Any, Any]], start: Any, inputs: Any, *, reverse: bool = False):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ssep
+from ssep import data as data_module
 from ssep.gaps import STRIDE, gaps_between
 from ssep.kernels import Cosine, Matern12, Matern32, Matern52, Periodic
 from ssep.smoothers.stepwise import filter_steps
@@ -157,10 +158,26 @@ def test_parallel_goes_wherever_sequential_goes():
     data, lik, rule = ssep.Data(t, y), ssep.likelihoods.Poisson(), ssep.PowerEP(0.5)
     found = []
     for smoother in (ssep.Sequential(), ssep.Parallel()):
-        posterior, sites, energy = ssep.sweep(PRIORS["blocks"], lik, None, rule, data, smoother=smoother)
-        solution = ssep.infer(PRIORS["blocks"], lik, rule, data, smoother=smoother)
+        posterior, sites, energy = ssep.sweep(PRIORS["small"], lik, None, rule, data, smoother=smoother)
+        solution = ssep.infer(PRIORS["small"], lik, rule, data, smoother=smoother)
         prediction = ssep.predict(solution, [2.5, 11.0], smoother=smoother)
-        fit = ssep.fit(PRIORS["blocks"], lik, rule, data, num_steps=2, smoother=smoother)
+        fit = ssep.fit(PRIORS["small"], lik, rule, data, num_steps=2, smoother=smoother)
         kernels = fit.prior.kernels
         found.append((posterior, sites, energy, solution.energy, prediction.f_mean, prediction.f_cov, kernels))
     jax.tree.map(lambda one, other: close(one, other, 1e-8), *found)
+
+
+@pytest.mark.parametrize("shape", [(20,), (5, 4)])
+def test_observations_in_portions_are_observations_at_once(monkeypatch, shape):
+    rng = np.random.default_rng(3)
+    y, aux, extra = rng.normal(size=shape), rng.uniform(1, 2, shape), jnp.asarray(rng.normal(size=(*shape, 2)))
+    observations = ssep.Data(np.arange(shape[0]), np.where(y > 1, np.nan, y), aux={"weight": aux}).observations
+
+    def total(extra):
+        found = observations.map(lambda y, aux, x: {"a": y * jnp.sum(x**2), "b": aux["weight"] * x}, extra)
+        return sum(jnp.sum(jnp.sin(leaf)) for leaf in jax.tree.leaves(found)), found
+
+    at_once = jax.value_and_grad(total, has_aux=True)(extra)
+    monkeypatch.setattr(data_module, "_AT_ONCE", 7)
+    in_portions = jax.value_and_grad(total, has_aux=True)(extra)
+    jax.tree.map(lambda one, other: close(one, other, 1e-14), in_portions, at_once)
