@@ -12,11 +12,14 @@ _KEEP = 2**25
 
 
 def scan(body: Callable[[Any, Any], tuple[Any, Any]], start: Any, inputs: Any, *, reverse: bool = False):
-    """`jax.lax.scan`, in about sqrt(n) stretches where n carries are large.
+    """`jax.lax.scan` whose derivative keeps the carries alone, and not even all of them where they are large.
 
-    The derivative then keeps the carries between stretches only, and runs each stretch again when it comes to it:
-    memory grows with sqrt(n) times the size of a carry.
+    What happens inside a step is computed again on the way back, which is faster than to write it all down and read it.
+    Where n carries are large, the derivative keeps those between about sqrt(n) stretches, and runs each stretch again
+    when it comes to it: memory grows with sqrt(n) times the size of a carry.
     """
+    # The loop itself keeps the compiler from merging what is computed twice.
+    body = jax.checkpoint(body, prevent_cse=False)
     length = jax.tree.leaves(inputs)[0].shape[0]
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(start))
     if length * size <= _KEEP:

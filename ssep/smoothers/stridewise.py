@@ -200,7 +200,7 @@ def _predictions(strides: Strides, record: Stridewise, sites: SiteState) -> Marg
             return (mean + rows.T @ met.shift, cov - rows.T @ (met.shrink @ rows)), own
 
         places = targets * jnp.arange(strides.length)
-        return jax.lax.scan(forward, (mean, cov), (places, linear, precision))[1]
+        return scan(forward, (mean, cov), (places, linear, precision))[1]
 
     found = jax.vmap(within)(record.mean, record.cov, linear, precision)
     return jax.tree.map(strides.unfold, found)
