@@ -32,7 +32,7 @@ def bound(state_space: StateSpace, linear: np.ndarray, precision: np.ndarray) ->
 
 def _operations(state_space: StateSpace) -> float:
     """Multiplications and additions of both passes, each product counted once."""
-    dynamics, length = state_space.dynamics, stride_length(state_space)
+    dynamics, length = state_space.dynamics, stride_length(state_space.num_states, state_space.num_targets)
     assert isinstance(dynamics, StructuredDynamics)
     s, q = len(dynamics.initial_mean), length * state_space.num_targets
     small = max(bundle.observation.shape[0] for bundle in dynamics.bundles)

@@ -30,14 +30,10 @@ from ssep.likelihoods import Poisson
 
 ROOT = pathlib.Path(__file__).parents[1]
 SCALES = [10**3, 10**4, 10**5, 10**6]
-RULES = {
-    "ExtendedEP(1)": ssep.ExtendedEP(1.0),
-    "StatLinEP(1)": ssep.StatLinEP(1.0),
-    "PowerEP(1)": ssep.PowerEP(1.0),
-    "CVI": ssep.CVI(),
-}
-# Where a rule takes long, or its cubature has too many points.
-FEW = {"audio": ["ExtendedEP(1)"], "airline": ["ExtendedEP(1)", "CVI"], "rainforest": ["ExtendedEP(1)"]}
+# The cheapest refresh of sites, so that the passes are seen, and one with cubature.
+RULES = {"ExtendedEP(1)": ssep.ExtendedEP(1.0), "CVI": ssep.CVI()}
+# Where the textbook takes minutes, or cubature has too many points.
+FEW = {name: ["ExtendedEP(1)"] for name in ("audio", "airline", "rainforest")}
 
 
 def measure(call: Any, repeats: int) -> dict[str, float]:
@@ -80,7 +76,7 @@ def peak() -> float:
 def one_rule(name: str, label: str) -> dict[str, Any]:
     """One rule on one task."""
     task, rule = TASKS[name](), RULES[label]
-    repeats = 3 if name == "rainforest" else 9
+    repeats = 2 if name == "rainforest" else 9
     sites = jax.block_until_ready(ssep.sweep(task.prior, task.likelihood, None, rule, task.data)[1])
     baseline = peak()
     found = {"step": measure(trainer(task, rule, sites), repeats), "memory": peak() - baseline}

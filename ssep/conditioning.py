@@ -36,28 +36,35 @@ def condition(mean: Latents, cov: LatentMatrix, linear: Latents, precision: Late
 
 @jax.custom_jvp
 def _condition(mean: Latents, cov: LatentMatrix, linear: Latents, precision: LatentMatrix) -> Conditioned:
+    return _solve(mean, cov, linear, precision)[0]
+
+
+def _solve(
+    mean: Latents, cov: LatentMatrix, linear: Latents, precision: LatentMatrix
+) -> tuple[Conditioned, LatentMatrix]:
+    """The result, and inv(I + Lam V)."""
     slope = linear - _times(precision, mean)
-    grown = jnp.eye(mean.shape[0], dtype=mean.dtype) + matmul(precision, cov)
-    solved, log_det = solve_with_log_det(grown, jnp.concatenate([precision, slope[:, None]], 1))
-    shrink, shift = symmetrise(solved[:, :-1]), solved[:, -1]
+    identity = jnp.eye(mean.shape[0], dtype=mean.dtype)
+    keep, log_det = solve_with_log_det(identity + matmul(precision, cov), identity)
+    shrink, shift = symmetrise(matmul(keep, precision)), _times(keep, slope)
     moved = _times(cov, shift)
     log_normaliser = jnp.sum(linear * mean) - jnp.sum(mean * _times(precision, mean)) / 2
-    return Conditioned(
+    found = Conditioned(
         shift=shift,
         shrink=shrink,
         mean=mean + moved,
         cov=cov - symmetrise(matmul(matmul(cov, shrink), cov)),
         log_normaliser=log_normaliser + (jnp.sum(slope * moved) - log_det) / 2,
     )
+    return found, keep
 
 
 @_condition.defjvp
 def _condition_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Conditioned, Conditioned]:
     """By products alone: what was solved for in the value serves its derivatives too."""
-    found = _condition(*primals)
-    _, cov, _, _ = primals
+    found, keep = _solve(*primals)
+    cov = primals[1]
     d_mean, d_cov, d_linear, d_precision = tangents
-    keep = jnp.eye(cov.shape[0], dtype=cov.dtype) - matmul(found.shrink, cov)  # inv(I + Lam V)
     d_seen = d_mean + _times(d_cov, found.shift)
     d_site = d_linear - _times(d_precision, found.mean)
     d_shift = _times(keep, d_site) - _times(found.shrink, d_seen)

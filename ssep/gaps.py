@@ -45,7 +45,7 @@ class Gaps(eqx.Module):
 
 
 def gaps_between(t: Any, dtype: Any) -> Gaps:
-    """Gaps, computed in double precision whatever the dtype, equal ones (to the rounding of t) merged."""
+    """Gaps, equal ones (to the rounding of t) merged; of known times in double precision, whatever the dtype."""
     if not is_concrete(t):
         traced = jnp.asarray(t)
         index = jnp.arange(traced.shape[0])

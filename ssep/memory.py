@@ -6,6 +6,7 @@ import os
 from ssep.checks import require
 from ssep.locations import Locations
 from ssep.priors.base import Prior
+from ssep.smoothers.strides import stride_length
 
 # A derivative holds what a sweep keeps, its cotangent and copies; and, per step of one stretch, some covariances.
 _COPIES = 3
@@ -35,8 +36,13 @@ def check_memory_of_nodes(call: str, prior: Prior, seen: Locations, where: Locat
 
 
 def _numbers(steps: int, states: int, targets: int, entries: int) -> int:
-    """Per step the covariance of state and targets and two matrices of targets; a few covariances of the state."""
-    return steps * (targets * (states + 2 * targets) + 12 * entries) + 8 * states**2
+    """Per step the covariance of state and targets and two matrices of targets; a few covariances of the state.
+
+    Strides have more of both: what their targets read of the state, and the noise that they share with it.
+    """
+    length = stride_length(states, targets)
+    kept = states + 2 * targets if length == 1 else 3 * states + 4 * length * targets
+    return steps * (targets * kept + 12 * entries) + 8 * states**2
 
 
 def _check(call: str, locations: Locations, states: int, nodes: int, needed: int) -> None:

@@ -20,7 +20,10 @@ _MOST = 256
 
 def recognised(optimiser: optax.GradientTransformation) -> optax.GradientTransformation:
     """The first optimiser seen that does the same, or this one."""
-    key = _fingerprint(optimiser)
+    try:
+        key = _fingerprint(optimiser)
+    except _TracedError:
+        return optimiser
     if len(_known) >= _MOST:
         _known.clear()
     return _known.setdefault(key, optimiser)
@@ -40,7 +43,9 @@ def _fingerprint(value: Any, above: tuple[int, ...] = ()) -> Any:
         return type(value), tuple(_fingerprint(entry, above) for entry in value)
     if isinstance(value, dict):
         return dict, tuple((name, _fingerprint(entry, above)) for name, entry in value.items())
-    if isinstance(value, np.ndarray | jax.Array) and is_concrete(value):
+    if not is_concrete(value):
+        raise _TracedError
+    if isinstance(value, np.ndarray | jax.Array):
         array = np.asarray(value)
         return array.dtype.str, array.shape, array.tobytes()
     return (type(value), value) if isinstance(value, int | float | str | None) else _Identity(value)
@@ -55,6 +60,10 @@ def _cells(function: types.FunctionType) -> list[Any]:
         except ValueError:
             found.append(None)
     return found
+
+
+class _TracedError(Exception):
+    """A number in the optimiser is being traced, and must not outlive the trace."""
 
 
 class _Identity:

@@ -101,7 +101,7 @@ def test_strides_are_taken_where_the_state_is_neither_tiny_nor_wide():
     blocks, _ = state_space_of("blocks")
     grid = ssep.Data(np.arange(3.0), np.zeros((3, 20)), r=np.linspace(0, 1, 20))
     wide = ssep.SpatioTemporalPrior(Matern32(1.0, 2.0), Matern52(1.0, 1.0)).discretise(grid)
-    assert [stride_length(each) for each in (small, blocks, wide)] == [1, STRIDE, 1]
+    assert [stride_length(each.num_states, each.num_targets) for each in (small, blocks, wide)] == [1, STRIDE, 1]
 
 
 def test_equal_strides_share_a_pattern():
@@ -181,3 +181,13 @@ def test_observations_in_portions_are_observations_at_once(monkeypatch, shape):
     monkeypatch.setattr(data_module, "_AT_ONCE", 7)
     in_portions = jax.value_and_grad(total, has_aux=True)(extra)
     jax.tree.map(lambda one, other: close(one, other, 1e-14), in_portions, at_once)
+
+
+def test_a_stride_that_leaves_no_distribution_says_so():
+    """Two steps with negative pivots make a positive determinant."""
+    prior = ssep.SDEPrior(Matern52(1.0, 2.0) + Periodic(0.5, 1.0, 7.0, 6) * Matern32(1.0, 50.0))
+    state_space = prior.discretise(ssep.Data(0.7 * np.arange(8), np.zeros(8)))
+    precision = np.array([-4.01, -2.42, -1.33, -2.52, -2.30, -2.09, 4.16, 4.36])
+    sites = ssep.SiteState(jnp.zeros((8, 1)), jnp.asarray(precision)[:, None, None])
+    for smoother in (ssep.Sequential(), ssep.Parallel()):
+        assert np.isnan(smoother.filter(state_space, sites).log_normaliser)

@@ -102,6 +102,14 @@ def test_periodic_converges_to_its_formula(gap, lengthscale, period):
     np.testing.assert_allclose(Periodic(1.4, lengthscale, period, order=30)(gap, 0.0), exact, rtol=0, atol=1e-12)
 
 
+def test_harmonics_of_long_gaps_keep_their_digits_in_single_precision():
+    period = jnp.float32(1.0)
+    kernel = Periodic(jnp.float32(1.0), jnp.float32(1.0), period, 6)
+    np.testing.assert_allclose(kernel.transition(jnp.float32(1000.0)), np.eye(13), atol=1e-5)
+    # Coefficients that underflow are zero, not an error.
+    assert np.isfinite(Periodic(jnp.float32(1.0), jnp.float32(3000.0), period, 6).stationary_cov()).all()
+
+
 def test_periodic_truncation_error_falls_with_order():
     exact = np.exp(-2 * np.sin(np.pi * 0.2) ** 2 / 0.5**2)
     errors = [abs(float(Periodic(1.0, 0.5, 1.0, order)(0.2, 0.0)) - exact) for order in (1, 3, 5, 7, 9, 12)]

@@ -82,10 +82,8 @@ class Periodic(Kernel):
 
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two points on a line."""
-        turn = lag(self, x1, x2) / self.period
-        # Reduced to one period first: the harmonics of a long gap keep their digits.
-        angle = 2 * jnp.pi * (turn - jnp.round(turn))
-        return jnp.sum(self._coefficients() * jnp.cos(angle * jnp.arange(self.order + 1)))
+        angles = _angle(lag(self, x1, x2), self.period) * jnp.arange(self.order + 1)
+        return jnp.sum(self._coefficients() * jnp.cos(angles))
 
     def transition(self, gap: Scalar) -> StateMatrix:
         """A rotation for each harmonic."""
@@ -105,13 +103,52 @@ class Periodic(Kernel):
 
     def blocks(self) -> tuple[Kernel, ...]:
         """The harmonics."""
-        first, *others = self._coefficients()
-        frequency = 2 * jnp.pi / self.period
-        return Constant(first), *[Cosine(other, j * frequency) for j, other in enumerate(others, 1)]
+        level, *others = self._coefficients()
+        numbers = jnp.arange(1, self.order + 1, dtype=self.period.dtype)
+        return Constant(level), *[_Harmonic(*each, self.period) for each in zip(others, numbers, strict=True)]
 
     def _coefficients(self) -> Float[Array, " harmonic"]:
         bessel = scaled_bessel(self.order, self.lengthscale**-2)
         return self.variance * bessel * jnp.where(jnp.arange(self.order + 1) == 0, 1, 2)
+
+
+class _Harmonic(Kernel):
+    """One harmonic of a periodic kernel; its variance, a coefficient, may underflow to zero."""
+
+    variance: Scalar
+    number: Scalar
+    period: Scalar
+
+    @property
+    def state_dim(self) -> int:
+        """Two: the oscillation and its quadrature component."""
+        return 2
+
+    def __call__(self, x1: Any, x2: Any) -> Scalar:
+        """The covariance between two points on a line."""
+        return self.variance * jnp.cos(self.number * _angle(lag(self, x1, x2), self.period))
+
+    def transition(self, gap: Scalar) -> StateMatrix:
+        """A rotation."""
+        return _rotation(self.number * _angle(gap, self.period))
+
+    def process_noise(self, gap: Scalar) -> StateMatrix:
+        """Zero: the oscillation is deterministic."""
+        return jnp.zeros((2, 2), self.variance.dtype)
+
+    def stationary_cov(self) -> StateMatrix:
+        """The variance in both components."""
+        return self.variance * jnp.eye(2, dtype=self.variance.dtype)
+
+    def observation(self) -> State:
+        """The first component."""
+        return jnp.array([1, 0], self.variance.dtype)
+
+
+def _angle(gap: Array, period: Scalar) -> Array:
+    """The angle of the first harmonic, reduced to one period first: higher ones of a long gap keep their digits."""
+    turn = gap / period
+    return 2 * jnp.pi * (turn - jnp.round(turn))
 
 
 def _rotation(angle: Scalar) -> StateMatrix:

@@ -42,7 +42,7 @@ class Parallel(Smoother):
     def filter(self, state_space: StateSpace, sites: SiteState) -> Filtered:
         """The forward pass."""
         centred, constant = state_space.view.centre(sites)
-        folded = Folded(state_space, centred, stride_length(state_space))
+        folded = Folded(state_space, centred, stride_length(state_space.num_states, state_space.num_targets))
         dynamics = folded.strides.dynamics
         start = jax.tree.map(lambda leaf: leaf[None], begin(*state_space.start()))
         each = jax.vmap(lambda inputs: stretch(dynamics, inputs))(folded.inputs)

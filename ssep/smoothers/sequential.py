@@ -17,7 +17,7 @@ class Sequential(Smoother):
 
     def filter(self, state_space: StateSpace, sites: SiteState) -> Filtered:
         """The forward pass."""
-        length = stride_length(state_space)
+        length = stride_length(state_space.num_states, state_space.num_targets)
         centred, constant = state_space.view.centre(sites)
         done = filter_steps(state_space, centred) if length == 1 else filter_strides(state_space, centred, length)
         return Filtered.of(state_space, done, constant, done.record)

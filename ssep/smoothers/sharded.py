@@ -124,7 +124,9 @@ class Sharded(Smoother):
         # The same devices, with axes whose shardings the compiler may choose, however the mesh was made.
         blocks = Blocks(Mesh(self.mesh.devices, self.mesh.axis_names), self.axis)
         centred, constant = state_space.view.centre(sites)
-        folded = Folded(state_space, centred, stride_length(state_space), blocks.count)
+        folded = Folded(
+            state_space, centred, stride_length(state_space.num_states, state_space.num_targets), blocks.count
+        )
 
         def forward(dynamics: Dynamics, start: Any, inputs: Any) -> Any:
             own = _fold(join, lambda each: stretch(dynamics, each), inputs)

@@ -44,13 +44,12 @@ class Strides(eqx.Module):
         return rows.reshape(-1, *rows.shape[2:])[: self.num_steps]
 
 
-def stride_length(state_space: StateSpace) -> int:
-    """How many steps to take at once.
+def stride_length(states: int, targets: int) -> int:
+    """How many steps to take at once, given the sizes of the state and of what one step conditions on.
 
     A state of a few numbers costs least one step at a time, without any library call; a step that sees many numbers is
     a product of matrices already.
     """
-    targets, states = state_space.num_targets, state_space.dynamics.initial_mean.shape[0]
     if states <= UNROLL_LIMIT or targets > 4:
         return 1
     return STRIDE if targets <= 2 else STRIDE // 4
@@ -108,6 +107,6 @@ def strides_of(state_space: StateSpace, length: int, multiple: int = 1) -> Strid
             return padded.reshape(-1, length, *each.shape[1:])
 
         found = jax.vmap(operators)(index, jax.tree.map(rows, view_steps))
-    ends = parts.steps(length * index + length - 1)
+    whole = parts.restricted(slice(length - 1, None, length))
     reading, noise, shared = found
-    return Strides(parts, ends, reading, noise, shared, length, num_steps)
+    return Strides(whole, whole.steps(index), reading, noise, shared, length, num_steps)

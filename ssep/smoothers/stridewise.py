@@ -17,6 +17,8 @@ from ssep.smoothers.strides import Strides, strides_of
 from ssep.statespace import Dynamics, StateSpace
 from ssep.types import Scalar, State, StateMatrix
 
+_STRIDES_AT_ONCE = 256
+
 
 class Stridewise(Record):
     """What the filter kept of each stride, for the way back."""
@@ -155,10 +157,12 @@ class Folded(eqx.Module):
         predicted = _predictions(self.strides, record, self.each)
         met = jax.vmap(condition)(predicted.mean, predicted.cov, self.each.linear, self.each.precision)
         spread = jax.vmap(self.state_space.spread)
+        # The determinant of a stride may be positive where two of its steps leave no distribution; theirs are not.
+        proper = jnp.isfinite(jax.lax.stop_gradient(met.log_normaliser)).all()
         return Forward(
             spread(self.state_space.steps, predicted),
             spread(self.state_space.steps, Marginals(met.mean, met.cov)),
-            jnp.sum(log_normalisers),
+            jnp.where(proper, jnp.sum(log_normalisers), jnp.nan),
             record,
             last,
         )
@@ -202,5 +206,7 @@ def _predictions(strides: Strides, record: Stridewise, sites: SiteState) -> Marg
         places = targets * jnp.arange(strides.length)
         return scan(forward, (mean, cov), (places, linear, precision))[1]
 
-    found = jax.vmap(within)(record.mean, record.cov, linear, precision)
+    # Some strides at a time, and again for derivatives, which would otherwise keep every step of every stride.
+    every = (record.mean, record.cov, linear, precision)
+    found = jax.lax.map(jax.checkpoint(lambda each: within(*each)), every, batch_size=_STRIDES_AT_ONCE)
     return jax.tree.map(strides.unfold, found)

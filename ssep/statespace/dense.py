@@ -40,8 +40,11 @@ class DenseDynamics(Dynamics):
 
     def compose(self, patterns: Int[Array, "pattern length"]) -> "DenseDynamics":
         """The same over all first parts of rows of gaps."""
-        composed = compose(self.transitions, self.noises, patterns)
-        return eqx.tree_at(lambda dynamics: (dynamics.transitions, dynamics.noises), self, composed)
+        return self.with_matrices(compose(self.transitions, self.noises, patterns))
+
+    def with_matrices(self, matrices: tuple[Array, Array]) -> "DenseDynamics":
+        """The same over other gaps."""
+        return eqx.tree_at(lambda dynamics: (dynamics.transitions, dynamics.noises), self, matrices)
 
     def disturb(self, gap: Gap, columns: Float[Array, "state columns"]) -> Float[Array, "state columns"]:
         """Q times a matrix."""

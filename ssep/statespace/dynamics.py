@@ -81,6 +81,14 @@ class Dynamics(eqx.Module):
         """The same dynamics over all first parts of rows of gaps: gap i * length + j is row i up to its j-th gap."""
 
     @abc.abstractmethod
+    def with_matrices(self, matrices: PyTree[Float[Array, "gap ..."]]) -> "Dynamics":
+        """The same dynamics over other gaps."""
+
+    def restricted(self, gaps: slice) -> "Dynamics":
+        """The same dynamics over some of the gaps."""
+        return self.with_matrices(jax.tree.map(lambda each: each[gaps], self.matrices))
+
+    @abc.abstractmethod
     def to_dense(self) -> "Dynamics":
         """The same without structure."""
 

@@ -43,6 +43,11 @@ class StateSpace(eqx.Module):
         """How many numbers a step conditions on."""
         return self.dynamics.num_nodes if self.targets_nodes else (self.view.per_step or 1) * self.view.num_latents
 
+    @property
+    def num_states(self) -> int:
+        """The number of state components."""
+        return self.dynamics.initial_mean.shape[0]
+
     def start(self) -> tuple[State, StateMatrix]:
         """Mean and covariance of the state before the first step, whose gap is zero."""
         return self.dynamics.initial_mean, self.dynamics.initial_cov

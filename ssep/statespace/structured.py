@@ -119,11 +119,14 @@ class StructuredDynamics(Dynamics):
 
     def compose(self, patterns: Int[Array, "pattern length"]) -> "StructuredDynamics":
         """The same over all first parts of rows of gaps."""
-        small = [jnp.moveaxis(each, -1, 1) for pair in self.matrices for each in pair]
-        composed = [compose(*pair, patterns) for pair in zip(small[::2], small[1::2], strict=True)]
-        moved = [jnp.moveaxis(each, 1, -1) for pair in composed for each in pair]
+        small = [[jnp.moveaxis(each, -1, 1) for each in pair] for pair in self.matrices]
+        composed = tuple(compose(transitions, noises, patterns) for transitions, noises in small)
+        return self.with_matrices(jax.tree.map(lambda each: jnp.moveaxis(each, 1, -1), composed))
+
+    def with_matrices(self, matrices: tuple[tuple[Array, Array], ...]) -> "StructuredDynamics":
+        """The same over other gaps."""
         where = lambda dynamics: [x for bundle in dynamics.bundles for x in (bundle.transitions, bundle.noises)]  # noqa: E731
-        return eqx.tree_at(where, self, moved)
+        return eqx.tree_at(where, self, [each for pair in matrices for each in pair])
 
     def noise_root(self) -> Callable[[Int[Array, ""], State], State]:
         """A function that makes noise out of standard normal numbers: the root of each factor acts on its axis."""
