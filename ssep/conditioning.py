@@ -40,13 +40,15 @@ def _condition(mean: Latents, cov: LatentMatrix, linear: Latents, precision: Lat
 
 
 def _solve(
-    mean: Latents, cov: LatentMatrix, linear: Latents, precision: LatentMatrix
-) -> tuple[Conditioned, LatentMatrix]:
-    """The result, and inv(I + Lam V)."""
+    mean: Latents, cov: LatentMatrix, linear: Latents, precision: LatentMatrix, inverse: bool = False
+) -> tuple[Conditioned, Array]:
+    """The result, and inv(I + Lam V) if it is wanted."""
+    size = mean.shape[0]
     slope = linear - _times(precision, mean)
-    identity = jnp.eye(mean.shape[0], dtype=mean.dtype)
-    keep, log_det = solve_with_log_det(identity + matmul(precision, cov), identity)
-    shrink, shift = symmetrise(matmul(keep, precision)), _times(keep, slope)
+    identity = jnp.eye(size, dtype=mean.dtype)
+    right = jnp.concatenate([precision, slope[:, None], *([identity] if inverse else [])], 1)
+    solved, log_det = solve_with_log_det(identity + matmul(precision, cov), right)
+    shrink, shift, keep = symmetrise(solved[:, :size]), solved[:, size], solved[:, size + 1 :]
     moved = _times(cov, shift)
     log_normaliser = jnp.sum(linear * mean) - jnp.sum(mean * _times(precision, mean)) / 2
     found = Conditioned(
@@ -62,7 +64,7 @@ def _solve(
 @_condition.defjvp
 def _condition_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Conditioned, Conditioned]:
     """By products alone: what was solved for in the value serves its derivatives too."""
-    found, keep = _solve(*primals)
+    found, keep = _solve(*primals, inverse=True)
     cov = primals[1]
     d_mean, d_cov, d_linear, d_precision = tangents
     d_seen = d_mean + _times(d_cov, found.shift)

@@ -1,5 +1,6 @@
 """Kernels made of undamped oscillators: cosine and periodic."""
 
+import abc
 from typing import Any
 
 import equinox as eqx
@@ -16,15 +17,14 @@ from ssep.kernels.special import scaled_bessel
 from ssep.types import Scalar, ScalarLike, State, StateMatrix
 
 
-class Cosine(Kernel):
-    """k(tau) = variance cos(frequency tau), with `frequency` in radians per unit of time."""
+class Oscillator(Kernel):
+    """An undamped oscillation of random phase and size: k(tau) = variance cos(angle(tau))."""
 
-    variance: Scalar = eqx.field(metadata=POSITIVE)
-    frequency: Scalar = eqx.field(metadata=POSITIVE)
+    variance: eqx.AbstractVar[Scalar]
 
-    def __init__(self, variance: ScalarLike = 1.0, frequency: ScalarLike = 1.0):
-        self.variance = as_float(variance)
-        self.frequency = as_float(frequency)
+    @abc.abstractmethod
+    def angle(self, gap: Scalar) -> Scalar:
+        """How far the oscillation turns over a gap."""
 
     @property
     def state_dim(self) -> int:
@@ -33,11 +33,12 @@ class Cosine(Kernel):
 
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two points on a line."""
-        return self.variance * jnp.cos(self.frequency * lag(self, x1, x2))
+        return self.variance * jnp.cos(self.angle(lag(self, x1, x2)))
 
     def transition(self, gap: Scalar) -> StateMatrix:
         """A rotation."""
-        return _rotation(self.frequency * gap)
+        cos, sin = jnp.cos(self.angle(gap)), jnp.sin(self.angle(gap))
+        return jnp.stack([jnp.stack([cos, -sin]), jnp.stack([sin, cos])])
 
     def process_noise(self, gap: Scalar) -> StateMatrix:
         """Zero: the oscillation is deterministic."""
@@ -50,6 +51,21 @@ class Cosine(Kernel):
     def observation(self) -> State:
         """The first component."""
         return jnp.array([1, 0], self.variance.dtype)
+
+
+class Cosine(Oscillator):
+    """k(tau) = variance cos(frequency tau), with `frequency` in radians per unit of time."""
+
+    variance: Scalar = eqx.field(metadata=POSITIVE)
+    frequency: Scalar = eqx.field(metadata=POSITIVE)
+
+    def __init__(self, variance: ScalarLike = 1.0, frequency: ScalarLike = 1.0):
+        self.variance = as_float(variance)
+        self.frequency = as_float(frequency)
+
+    def angle(self, gap: Scalar) -> Scalar:
+        """How far the oscillation turns over a gap."""
+        return self.frequency * gap
 
 
 class Periodic(Kernel):
@@ -112,45 +128,19 @@ class Periodic(Kernel):
         return self.variance * bessel * jnp.where(jnp.arange(self.order + 1) == 0, 1, 2)
 
 
-class _Harmonic(Kernel):
+class _Harmonic(Oscillator):
     """One harmonic of a periodic kernel; its variance, a coefficient, may underflow to zero."""
 
     variance: Scalar
     number: Scalar
     period: Scalar
 
-    @property
-    def state_dim(self) -> int:
-        """Two: the oscillation and its quadrature component."""
-        return 2
-
-    def __call__(self, x1: Any, x2: Any) -> Scalar:
-        """The covariance between two points on a line."""
-        return self.variance * jnp.cos(self.number * _angle(lag(self, x1, x2), self.period))
-
-    def transition(self, gap: Scalar) -> StateMatrix:
-        """A rotation."""
-        return _rotation(self.number * _angle(gap, self.period))
-
-    def process_noise(self, gap: Scalar) -> StateMatrix:
-        """Zero: the oscillation is deterministic."""
-        return jnp.zeros((2, 2), self.variance.dtype)
-
-    def stationary_cov(self) -> StateMatrix:
-        """The variance in both components."""
-        return self.variance * jnp.eye(2, dtype=self.variance.dtype)
-
-    def observation(self) -> State:
-        """The first component."""
-        return jnp.array([1, 0], self.variance.dtype)
+    def angle(self, gap: Scalar) -> Scalar:
+        """How far the oscillation turns over a gap."""
+        return self.number * _angle(gap, self.period)
 
 
 def _angle(gap: Array, period: Scalar) -> Array:
     """The angle of the first harmonic, reduced to one period first: higher ones of a long gap keep their digits."""
     turn = gap / period
     return 2 * jnp.pi * (turn - jnp.round(turn))
-
-
-def _rotation(angle: Scalar) -> StateMatrix:
-    cos, sin = jnp.cos(angle), jnp.sin(angle)
-    return jnp.stack([jnp.stack([cos, -sin]), jnp.stack([sin, cos])])
