@@ -11,7 +11,7 @@ from jax.scipy.linalg import cho_factor, cho_solve
 import ssep
 from ssep.marginals import Marginals
 from ssep.smoothers.base import Filtered, Record
-from ssep.statespace import DenseDynamics, StateSpace
+from ssep.statespace import DenseDynamics, StateSpace, pack
 
 
 class Kept(Record):
@@ -54,8 +54,8 @@ def dense(state_space: StateSpace) -> DenseDynamics:
 
 def observe(state_space: StateSpace, step, mean: jax.Array, cov: jax.Array) -> Marginals:
     """Marginals of the step's observations."""
-    seen, within, _ = state_space.project(step, mean, cov)
-    return state_space.spread(step, Marginals(seen, within))
+    _, targets = state_space.project(step, pack(mean, cov))
+    return state_space.spread(step, targets)
 
 
 class Textbook(ssep.Smoother):

@@ -10,7 +10,7 @@ from ssep.refresh import refresh
 from ssep.rules.base import Rule
 from ssep.scanning import scan
 from ssep.sites import SiteState
-from ssep.statespace import StateSpace
+from ssep.statespace import StateSpace, pack
 from ssep.steps.base import StepControl
 
 
@@ -21,17 +21,17 @@ def first_pass(state_space: StateSpace, lik: Likelihood, rule: Rule, step: StepC
     """
     view = state_space.view
 
-    def forward(belief, inputs):
+    def forward(moments, inputs):
         here, offset, unresolved, observations = inputs
-        belief = state_space.predict(here, *belief)
-        mean, cov, cross = state_space.project(here, *belief)
-        seen = state_space.spread(here, Marginals(mean, cov))
-        cavity = seen if offset is None else Marginals(seen.mean + offset, seen.cov)
+        moments = state_space.predict(here, moments)
+        seen, targets = state_space.project(here, moments)
+        cavity = state_space.spread(here, targets)
+        cavity = cavity if offset is None else Marginals(cavity.mean + offset, cavity.cov)
         sites = step.begin(refresh(lik, rule, observations, cavity, unresolved, rule.first_alpha))
         pull = 0 if offset is None else jnp.einsum("...ij,...j->...i", sites.precision, offset)
         collected = state_space.collect(here, SiteState(sites.linear - pull, sites.precision))
-        conditioned = condition(mean, cov, collected.linear, collected.precision)
-        return state_space.update(*belief, cross, conditioned), sites
+        conditioned = condition(targets.mean, targets.cov, collected.linear, collected.precision)
+        return state_space.update(moments, seen, conditioned), sites
 
     inputs = (state_space.steps, view.offset, view.unresolved, data.observations)
-    return scan(forward, state_space.start(), inputs)[1]
+    return scan(forward, pack(*state_space.start()), inputs)[1]

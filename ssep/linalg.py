@@ -16,9 +16,22 @@ def matmul(left: Float[Array, "rows inner"], right: Float[Array, "inner columns"
     """Matrix product; small ones as a fused sum of outer products, which is what a scan on a CPU runs fastest."""
     if max(*left.shape, *right.shape) > UNROLL_LIMIT:
         return left @ right
-    return (
-        sum(left[:, i, None] * right[None, i, :] for i in range(1, left.shape[1])) + left[:, 0, None] * right[None, 0]
-    )
+    return _small_matmul(left, right)
+
+
+@jax.custom_jvp
+def _small_matmul(
+    left: Float[Array, "rows inner"], right: Float[Array, "inner columns"]
+) -> Float[Array, "rows columns"]:
+    later = (left[:, i, None] * right[None, i, :] for i in range(1, left.shape[1]))
+    return sum(later, left[:, 0, None] * right[None, 0])
+
+
+@_small_matmul.defjvp
+def _small_matmul_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
+    """By reductions: on the way back, the slices of the value would each become a matrix full of zeros."""
+    (left, right), (d_left, d_right) = primals, tangents
+    return _small_matmul(left, right), jnp.sum(d_left[:, :, None] * right + left[:, :, None] * d_right, 1)
 
 
 def symmetrise(matrix: Float[Array, "*batch n n"]) -> Float[Array, "*batch n n"]:

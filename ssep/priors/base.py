@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from ssep.data import Data
 from ssep.locations import Locations
-from ssep.statespace import Belief, Dynamics, StateSpace, View
+from ssep.statespace import Belief, Dynamics, StateSpace, View, pack, unpack
 
 
 class Part(eqx.Module):
@@ -77,7 +77,7 @@ def begin(over: Callable[[Float[Array, " gap"]], Dynamics], data: Data, start: B
     if start is None:
         return dynamics
     first = over((data.t[0] - start.t)[None])
-    return dynamics.begun_at(first.predict(jnp.zeros((), int), start.mean, start.cov))
+    return dynamics.begun_at(unpack(first.predict(jnp.zeros((), int), pack(start.mean, start.cov))))
 
 
 def spread_latents(grams: list[Array], locations: Locations) -> Float[Array, "..."]:

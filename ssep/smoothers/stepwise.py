@@ -13,15 +13,15 @@ from ssep.marginals import Marginals
 from ssep.scanning import scan
 from ssep.sites import SiteState
 from ssep.smoothers.base import Forward, Record
-from ssep.statespace import StateSpace
+from ssep.statespace import StateSpace, pack, unpack
 
 
 class Stepwise(Record):
     """What the filter kept of each step, for the way back."""
 
     updated: Marginals
-    cross: Float[Array, "time state target"]
-    """Covariance of the predicted state with the targets."""
+    seen: Float[Array, "time target moments"]
+    """H [P | m] of the predicted state."""
     shift: Float[Array, "time target"]
     shrink: Float[Array, "time target target"]
     """What conditioning on the sites of each step did; see `Conditioned`."""
@@ -29,34 +29,40 @@ class Stepwise(Record):
     def smooth(self, state_space: StateSpace) -> Marginals:
         """Posterior marginals of each observation, without means."""
 
-        def backward(adjoint, inputs):
-            vector, matrix = adjoint
-            step, cross, shift, shrink = inputs
-            # a <- a + H'(rho - Gam U'a); L <- C'L C + H'Gam H with C = I - U Gam H, expanded to terms of rank d.
-            seen = matmul(cross.T, vector[:, None])[:, 0]
-            weighted = matmul(matrix, cross)
-            inside = matmul(cross.T, weighted)
-            halved = matmul(shrink, inside)
-            inner = matmul(halved, shrink) + shrink
-            vector = vector + state_space.lift(step, (shift - jnp.sum(shrink * seen, -1))[:, None])[:, 0]
-            lifted = state_space.lift(step, matmul(shrink, weighted.T))
-            matrix = matrix - 2 * symmetrise(lifted) + state_space.lift(step, state_space.lift(step, inner).T)
+        def gain(step, seen, shrink, met) -> Marginals:
             # What later sites add to those up to here: E U'a and -E U'L U E' of before, with E = I - V Gam.
-            keep = jnp.eye(shift.shape[0], dtype=shift.dtype) - matmul(state_space.read(step, cross), shrink)
-            gained = Marginals(jnp.sum(keep * seen, -1), matmul(matmul(keep, inside), keep.T))
-            return state_space.pull_back(step, vector, matrix), state_space.spread(step, gained)
+            keep = jnp.eye(shrink.shape[0], dtype=shrink.dtype) - matmul(state_space.targets(step, seen).cov, shrink)
+            kept = matmul(keep, met)
+            return state_space.spread(step, Marginals(kept[:, -1], matmul(kept[:, :-1], keep.T)))
 
-        mean, cov = state_space.start()
-        inputs = (state_space.steps, self.cross, self.shift, self.shrink)
-        zero = (jnp.zeros_like(mean), jnp.zeros_like(cov))
-        _, gained = scan(backward, zero, inputs, reverse=True)
+        def backward(adjoint, inputs):
+            step, seen, shift, shrink = inputs
+            cross = seen[:, :-1].T
+            # a <- a + H'(rho - Gam U'a); L <- C'L C + H'Gam H with C = I - U Gam H, expanded to terms of rank d. Of two
+            # terms that mirror each other one is taken twice: `pull_back` makes the result symmetric.
+            met = matmul(cross.T, adjoint)
+            inside = matmul(met[:, :-1], cross)
+            inner = matmul(matmul(shrink, inside), shrink) + shrink
+            matrix = 2 * matmul(shrink, met[:, :-1]) - state_space.lift(step, inner).T
+            vector = jnp.sum(shrink * met[:, -1], -1) - shift
+            change = state_space.lift(step, pack(vector, matrix))
+            met = pack(met[:, -1], inside)
+            gained = met if again else gain(step, seen, shrink, met)
+            return state_space.pull_back(step, adjoint - change), gained
+
+        again = _is_cheap(state_space)
+        inputs = (state_space.steps, self.seen, self.shift, self.shrink)
+        _, gained = scan(backward, jnp.zeros_like(pack(*state_space.start())), inputs, reverse=True)
+        if again:
+            gained = jax.vmap(gain)(state_space.steps, self.seen, self.shrink, gained)
         return Marginals(self.updated.mean + gained.mean, self.updated.cov - symmetrise(gained.cov))
 
     def means(self, state_space: StateSpace, sites: SiteState) -> Float[Array, "time *obs latent"]:
         """Posterior means under sites with other linear parts."""
 
         def forward(state, inputs):
-            step, site, shrink, cross = inputs
+            step, site, shrink, seen = inputs
+            cross = seen[:, :-1].T
             state = state_space.carry(step, state)
             predicted = state_space.spread_mean(step, state_space.read(step, state[:, None])[:, 0])
             pull = jnp.sum(site.precision * predicted[..., None, :], -1)
@@ -67,57 +73,65 @@ class Stepwise(Record):
             return state + matmul(cross, shift[:, None])[:, 0], (predicted, shift)
 
         def backward(vector, inputs):
-            step, shift, shrink, cross = inputs
-            seen = matmul(cross.T, vector[:, None])[:, 0]
-            vector = vector + state_space.lift(step, (shift - jnp.sum(shrink * seen, -1))[:, None])[:, 0]
+            step, shift, shrink, seen = inputs
+            cross = seen[:, :-1].T
+            met = matmul(cross.T, vector[:, None])[:, 0]
+            vector = vector + state_space.lift(step, (shift - jnp.sum(shrink * met, -1))[:, None])[:, 0]
             moved = state_space.spread_mean(step, matmul(cross.T, vector[:, None])[:, 0])
             return state_space.carry_back(step, vector), moved
 
         start, _ = state_space.start()
-        steps, shrink, cross = state_space.steps, self.shrink, self.cross
-        _, (predicted, shift) = jax.lax.scan(forward, start, (steps, sites, shrink, cross))
-        _, moved = jax.lax.scan(backward, jnp.zeros_like(start), (steps, shift, shrink, cross), reverse=True)
+        steps, shrink, seen = state_space.steps, self.shrink, self.seen
+        _, (predicted, shift) = jax.lax.scan(forward, start, (steps, sites, shrink, seen))
+        _, moved = jax.lax.scan(backward, jnp.zeros_like(start), (steps, shift, shrink, seen), reverse=True)
         return predicted + moved
 
 
 def filter_steps(state_space: StateSpace, sites: SiteState) -> Forward:
     """The forward pass."""
-    # With one or two targets it is cheaper to condition again, all steps at once, than to write more out of the scan.
-    again = state_space.num_targets <= 2
+    again = _is_cheap(state_space)
 
-    def meet(step, site, mean, cov) -> Conditioned:
+    def meet(step, site, targets: Marginals) -> Conditioned:
         collected = state_space.collect(step, site)
-        return condition(mean, cov, collected.linear, collected.precision)
+        return condition(targets.mean, targets.cov, collected.linear, collected.precision)
 
-    def summary(step, mean, cov, conditioned: Conditioned) -> _Summary:
+    def summary(step, targets: Marginals, conditioned: Conditioned) -> _Summary:
         return _Summary(
-            state_space.spread(step, Marginals(mean, cov)),
+            state_space.spread(step, targets),
             state_space.spread(step, Marginals(conditioned.mean, conditioned.cov)),
             conditioned.log_normaliser,
             conditioned.shift,
             conditioned.shrink,
         )
 
-    def forward(belief, inputs):
+    def forward(moments, inputs):
         step, site = inputs
-        belief = state_space.predict(step, *belief)
-        mean, cov, cross = state_space.project(step, *belief)
-        conditioned = meet(step, site, mean, cov)
-        kept: Any = (mean, cov) if again else summary(step, mean, cov, conditioned)
-        return state_space.update(*belief, cross, conditioned), (cross, kept)
+        moments = state_space.predict(step, moments)
+        seen, targets = state_space.project(step, moments)
+        conditioned = meet(step, site, targets)
+        kept: Any = None if again else summary(step, targets, conditioned)
+        return state_space.update(moments, seen, conditioned), (seen, kept)
+
+    def afterwards(step, site, seen) -> _Summary:
+        targets = state_space.targets(step, seen)
+        return summary(step, targets, meet(step, site, targets))
 
     inputs = (state_space.steps, sites)
-    last, (cross, kept) = scan(forward, state_space.start(), inputs)
+    last, (seen, kept) = scan(forward, pack(*state_space.start()), inputs)
     if again:
-        kept = jax.vmap(lambda step, site, mean, cov: summary(step, mean, cov, meet(step, site, mean, cov)))(
-            *inputs, *kept
-        )
-    record = Stepwise(kept.updated, cross, kept.shift, kept.shrink)
-    return Forward(kept.predicted, kept.updated, jnp.sum(kept.log_normaliser), record, last)
+        kept = jax.vmap(afterwards)(*inputs, seen)
+    record = Stepwise(kept.updated, seen, kept.shift, kept.shrink)
+    mean, cov = unpack(last)
+    return Forward(kept.predicted, kept.updated, jnp.sum(kept.log_normaliser), record, (mean, symmetrise(cov)))
+
+
+def _is_cheap(state_space: StateSpace) -> bool:
+    """Whether to work on targets outside of a scan, all steps at once, even twice, rather than to write more out."""
+    return state_space.num_targets <= 2
 
 
 class _Summary(eqx.Module):
-    """What is kept of a step besides the cross-covariance."""
+    """What is kept of a step besides H [P | m]."""
 
     predicted: Marginals
     updated: Marginals

@@ -14,7 +14,7 @@ from ssep.scanning import scan
 from ssep.sites import SiteState
 from ssep.smoothers.base import Forward, Record
 from ssep.smoothers.strides import Strides, strides_of
-from ssep.statespace import Dynamics, StateSpace
+from ssep.statespace import Dynamics, StateSpace, pack, unpack
 from ssep.types import Scalar, State, StateMatrix
 
 _STRIDES_AT_ONCE = 256
@@ -103,13 +103,13 @@ Belief = tuple[State, StateMatrix]
 
 def meet(dynamics: Dynamics, belief: Belief, inputs: Any) -> tuple[Belief, tuple[Any, Scalar]]:
     """Go through one stride: the belief after it, what is kept of it, and the logarithm of its expected sites."""
-    mean, cov = belief
     gap, reading, noise, shared, site = inputs
-    seen = reading @ jnp.concatenate([cov, mean[:, None]], 1)
+    moments = pack(*belief)
+    seen = reading @ moments
     target_mean, target_cov = seen[:, -1], symmetrise(seen[:, :-1] @ reading.T) + noise
     cross = dynamics.advance(gap, seen[:, :-1].T) + shared
     conditioned = condition(target_mean, target_cov, site.linear, site.precision)
-    mean, cov = dynamics.predict(gap, mean, cov)
+    mean, cov = unpack(dynamics.predict(gap, moments))
     belief = (mean + cross @ conditioned.shift, cov - symmetrise(cross @ conditioned.shrink @ cross.T))
     kept = (target_mean, target_cov, cross, conditioned.shift, conditioned.shrink)
     return belief, (kept, conditioned.log_normaliser)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
 from ssep.linalg import symmetrise
-from ssep.types import Scalar, State, StateMatrix
+from ssep.types import Moments, Scalar, State, StateMatrix
 
 Gap = PyTree
 """Which transition: an index, or what `Dynamics.steps` took for it."""
@@ -17,6 +17,16 @@ Gap = PyTree
 # With fewer steps per distinct gap than this, each step is given its own matrices: derivatives in matrices that a loop
 # picks from a list cost as much as the list is long, at every step.
 _FEW = 8
+
+
+def pack(mean: State, cov: StateMatrix) -> Moments:
+    """A mean and a covariance in one matrix."""
+    return jnp.concatenate([cov, mean[:, None]], 1)
+
+
+def unpack(moments: Moments) -> tuple[State, StateMatrix]:
+    """The reverse."""
+    return moments[:, -1], moments[:, :-1]
 
 
 class Belief(eqx.Module):
@@ -66,11 +76,10 @@ class Dynamics(eqx.Module):
     def retreat(self, gap: Gap, columns: Float[Array, "state columns"]) -> Float[Array, "state columns"]:
         """A' times a matrix."""
 
-    def predict(self, gap: Gap, mean: State, cov: StateMatrix) -> tuple[State, StateMatrix]:
-        """Carry a mean and a covariance over a gap."""
-        # The mean rides along as one more column: one product instead of two.
-        moved = self.advance(gap, jnp.concatenate([cov, mean[:, None]], 1))
-        return moved[:, -1], self.add_noise(gap, symmetrise(self.advance(gap, moved[:, :-1].T)))
+    def predict(self, gap: Gap, moments: Moments) -> Moments:
+        """Carry moments over a gap: A P A' + Q and A m."""
+        moved = self.advance(gap, moments)
+        return pack(moved[:, -1], self.add_noise(gap, symmetrise(self.advance(gap, moved[:, :-1].T))))
 
     def begun_at(self, belief: tuple[State, StateMatrix]) -> "Dynamics":
         """The same dynamics with another start."""

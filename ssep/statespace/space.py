@@ -9,11 +9,13 @@ from ssep.gaps import Gaps
 from ssep.linalg import matmul, symmetrise
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
-from ssep.statespace.dynamics import Dynamics
+from ssep.statespace.dynamics import Dynamics, pack
 from ssep.statespace.views import Shared, View
-from ssep.types import State, StateMatrix
+from ssep.types import Moments, State, StateMatrix
 
 Step = PyTree
+Seen = Float[Array, "target moments"]
+"""H [P | m]: the cross-covariance of targets and state, and the mean of the targets."""
 
 
 class StateSpace(eqx.Module):
@@ -52,14 +54,14 @@ class StateSpace(eqx.Module):
         """Mean and covariance of the state before the first step, whose gap is zero."""
         return self.dynamics.initial_mean, self.dynamics.initial_cov
 
-    def predict(self, step: Step, mean: State, cov: StateMatrix) -> tuple[State, StateMatrix]:
-        """Carry a mean and a covariance over a gap."""
-        return self.dynamics.predict(step[0], mean, cov)
+    def predict(self, step: Step, moments: Moments) -> Moments:
+        """Carry the moments of the state over a gap."""
+        return self.dynamics.predict(step[0], moments)
 
-    def pull_back(self, step: Step, vector: State, matrix: StateMatrix) -> tuple[State, StateMatrix]:
-        """The adjoint of `predict`: A'v and A'M A."""
-        moved = self.dynamics.retreat(step[0], jnp.concatenate([matrix, vector[:, None]], 1))
-        return moved[:, -1], symmetrise(self.dynamics.retreat(step[0], moved[:, :-1].T))
+    def pull_back(self, step: Step, adjoint: Moments) -> Moments:
+        """The adjoint of `predict`: A'L A and A'a."""
+        moved = self.dynamics.retreat(step[0], adjoint)
+        return pack(moved[:, -1], symmetrise(self.dynamics.retreat(step[0], moved[:, :-1].T)))
 
     def carry(self, step: Step, vector: State) -> State:
         """A v."""
@@ -82,20 +84,22 @@ class StateSpace(eqx.Module):
             columns = self.view.write(step[1], columns.reshape(*self._seen, columns.shape[-1]))
         return self.dynamics.lift(columns)
 
-    def project(
-        self, step: Step, mean: State, cov: StateMatrix
-    ) -> tuple[Float[Array, " target"], Float[Array, "target target"], Float[Array, "state target"]]:
-        """H m, H P H' and the cross-covariance P H'."""
-        seen = self.read(step, jnp.concatenate([cov, mean[:, None]], 1))
-        cross = seen[:, :-1].T
-        return seen[:, -1], symmetrise(self.read(step, cross)), cross
+    def project(self, step: Step, moments: Moments) -> tuple[Seen, Marginals]:
+        """H [P | m], and the Gaussian of the targets."""
+        seen = self.read(step, moments)
+        return seen, self.targets(step, seen)
 
-    def update(
-        self, mean: State, cov: StateMatrix, cross: Float[Array, "state target"], conditioned: Conditioned
-    ) -> tuple[State, StateMatrix]:
-        """The state after its targets were conditioned on a site: m + U rho and P - U Gam U'."""
-        shrunk = matmul(cross, conditioned.shrink)
-        return mean + matmul(cross, conditioned.shift[:, None])[:, 0], cov - symmetrise(matmul(shrunk, cross.T))
+    def targets(self, step: Step, seen: Seen) -> Marginals:
+        """The Gaussian of the targets, given H [P | m]."""
+        return Marginals(seen[:, -1], symmetrise(self.read(step, seen[:, :-1].T)))
+
+    def update(self, moments: Moments, seen: Seen, conditioned: Conditioned) -> Moments:
+        """The state after its targets were conditioned on a site: P - U Gam U' and m + U rho, with U = P H'.
+
+        The covariance is symmetric up to rounding only; `predict` makes it so.
+        """
+        cross = seen[:, :-1].T
+        return moments - matmul(cross, pack(-conditioned.shift, matmul(conditioned.shrink, cross.T)))
 
     def collect(self, step: Step, sites: SiteState) -> SiteState:
         """All sites of a step, without means, as one site of the targets."""
