@@ -347,3 +347,15 @@ def test_log_prob_of_student_t_integrates_to_one():
     prediction, *_ = predictive("student")
     total, _ = integrate.quad(lambda y: float(np.exp(prediction.log_prob([y])[0])), -60, 60, limit=200)
     assert total == pytest.approx(1, abs=1e-3)
+
+
+def test_a_prior_gives_the_covariances_of_all_pairs_of_latents():
+    kernels = (ssep.kernels.Matern32(1.5, 2.0), ssep.kernels.Matern12(0.7, 3.0))
+    t, y = np.array([0.0, 1.0, 2.5]), np.ones((3, 2))
+    got = ssep.SDEPrior(kernels).covariance(ssep.Data(t, y).locations)
+    assert got.shape == (3, 2, 2, 3, 2, 2)
+    gap = np.abs(t[:, None] - t)
+    scaled = np.sqrt(3) * gap / 2.0
+    wanted = np.stack([1.5 * (1 + scaled) * np.exp(-scaled), 0.7 * np.exp(-gap / 3.0)])
+    for first, second in np.ndindex(2, 2):
+        np.testing.assert_allclose(got[:, first, :, :, second, :], np.einsum("aij,ab->iajb", wanted, np.eye(2)))
