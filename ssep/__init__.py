@@ -49,6 +49,7 @@ from ssep.smoothers import Parallel as Parallel
 from ssep.smoothers import Sequential as Sequential
 from ssep.smoothers import Sharded as Sharded
 from ssep.smoothers import Smoother as Smoother
+from ssep.smoothers import SquareRoot as SquareRoot
 from ssep.solution import Fit as Fit
 from ssep.solution import Solution as Solution
 from ssep.steps import AdaptiveStep as AdaptiveStep

@@ -1,5 +1,6 @@
 """Structure and strides change how long a filter takes, never what it finds."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -80,20 +81,68 @@ def test_strides_equal_steps(name, regular, per_step, length):
 
 
 @CASES
-def test_parallel_equals_sequential(name, regular, per_step):
+@pytest.mark.parametrize("other", [ssep.Parallel(), ssep.SquareRoot()], ids=lambda smoother: type(smoother).__name__)
+def test_other_smoothers_equal_sequential(name, regular, per_step, other):
     state_space, sites = state_space_of(name, regular, per_step)
     results = []
-    for smoother in (ssep.Sequential(), ssep.Parallel()):
+    for smoother in (ssep.Sequential(), other):
 
         def everything(state_space, sites, smoother=smoother):
             filtered = smoother.filter(state_space, sites)
             found = (filtered.predicted, filtered.updated, filtered.log_normaliser, filtered.last_cov)
             centred, _ = state_space.view.centre(sites)
-            other = ssep.SiteState(centred.linear + 1.0, centred.precision)
-            return *found, smoother.smooth(filtered), smoother.mean(filtered, other)
+            moved = ssep.SiteState(centred.linear + 1.0, centred.precision)
+            return *found, smoother.smooth(filtered), smoother.mean(filtered, moved)
 
         results.append(jax.jit(everything)(state_space, sites))
     jax.tree.map(close, *results)
+
+
+def precise_readings(dtype):
+    """Readings of a smooth curve with noise of 1e-4, at times some of which coincide."""
+    rng = np.random.default_rng(4)
+    t = np.sort(rng.uniform(0, 20, 60))
+    t[7] = t[6]
+    data = ssep.Data(jnp.asarray(t, dtype), jnp.asarray(np.sin(t) + 1e-4 * rng.normal(size=60), dtype))
+    return ssep.SDEPrior(Matern52(jnp.asarray(1.0, dtype), jnp.asarray(3.0, dtype))), data
+
+
+def test_roots_keep_small_variances_in_single_precision():
+    found = {}
+    for dtype, smoother in [(float, ssep.Sequential()), ("float32", ssep.SquareRoot()), ("float32", ssep.Sequential())]:
+        prior, data = precise_readings(dtype)
+        lik = ssep.likelihoods.Gaussian(jnp.asarray(1e-8, dtype))
+        sites = ssep.sweep(prior, lik, None, ssep.ExtendedEP(1.0), data)[1]
+        posterior, _, _ = ssep.sweep(prior, lik, sites, ssep.ExtendedEP(1.0), data, smoother=smoother)
+        assert posterior.cov.dtype == dtype
+        found[dtype, type(smoother).__name__] = np.asarray(posterior.cov, float)
+    wanted = found[float, "Sequential"]
+    np.testing.assert_allclose(found["float32", "SquareRoot"], wanted, rtol=1e-3)
+    # Or else nobody would need roots.
+    assert np.abs(found["float32", "Sequential"] / wanted - 1).max() > 0.1
+
+
+def test_roots_have_the_derivatives_of_steps():
+    _, sites = state_space_of("blocks")
+    t = np.sort(np.random.default_rng(6).uniform(0, 9, NUM_STEPS))
+    weights = jnp.asarray(np.random.default_rng(5).normal(size=NUM_STEPS))
+
+    def total(sites, variance, smoother):
+        kernel = Matern52(variance, 2.0) + Periodic(0.5, 1.0, 1.7, 2) * Matern32(1.0, 5.0)
+        filtered = smoother.filter(ssep.SDEPrior(kernel).discretise(ssep.Data(t, np.zeros(NUM_STEPS))), sites)
+        posterior = smoother.smooth(filtered)
+        return filtered.log_normaliser + weights @ (posterior.mean[:, 0] + 2 * posterior.cov[:, 0, 0])
+
+    slopes = eqx.filter_jit(jax.value_and_grad(total, (0, 1)))
+    ours, wanted = (slopes(sites, 1.3, smoother) for smoother in (ssep.SquareRoot(), ssep.Sequential()))
+    jax.tree.map(close, ours, wanted)
+
+
+def test_roots_refuse_indefinite_sites():
+    state_space, sites = state_space_of("small")
+    negative = ssep.SiteState(sites.linear, sites.precision.at[3].set(-0.1))
+    assert np.isnan(ssep.SquareRoot().filter(state_space, negative).log_normaliser)
+    assert np.isfinite(ssep.Sequential().filter(state_space, negative).log_normaliser)
 
 
 def test_strides_are_taken_where_the_state_is_neither_tiny_nor_wide():

@@ -5,3 +5,4 @@ from ssep.smoothers.base import Smoother as Smoother
 from ssep.smoothers.parallel import Parallel as Parallel
 from ssep.smoothers.sequential import Sequential as Sequential
 from ssep.smoothers.sharded import Sharded as Sharded
+from ssep.smoothers.square_root import SquareRoot as SquareRoot

@@ -33,7 +33,9 @@ class Stepwise(Record):
             # What later sites add to those up to here: E U'a and -E U'L U E' of before, with E = I - V Gam.
             keep = jnp.eye(shrink.shape[0], dtype=shrink.dtype) - matmul(state_space.targets(step, seen).cov, shrink)
             kept = matmul(keep, met)
-            return state_space.spread(step, Marginals(kept[:, -1], matmul(kept[:, :-1], keep.T)))
+            return Marginals(
+                state_space.spread_mean(step, kept[:, -1]), state_space.spread_product(step, kept[:, :-1], keep)
+            )
 
         def backward(adjoint, inputs):
             step, seen, shift, shrink = inputs
@@ -55,7 +57,7 @@ class Stepwise(Record):
         _, gained = scan(backward, jnp.zeros_like(pack(*state_space.start())), inputs, reverse=True)
         if again:
             gained = jax.vmap(gain)(state_space.steps, self.seen, self.shrink, gained)
-        return Marginals(self.updated.mean + gained.mean, self.updated.cov - symmetrise(gained.cov))
+        return Marginals(self.updated.mean + gained.mean, self.updated.cov - gained.cov)
 
     def means(self, state_space: StateSpace, sites: SiteState) -> Float[Array, "time *obs latent"]:
         """Posterior means under sites with other linear parts."""
@@ -95,10 +97,14 @@ def filter_steps(state_space: StateSpace, sites: SiteState) -> Forward:
         collected = state_space.collect(step, site)
         return condition(targets.mean, targets.cov, collected.linear, collected.precision)
 
-    def summary(step, targets: Marginals, conditioned: Conditioned) -> _Summary:
+    def summary(step, seen, targets: Marginals, conditioned: Conditioned) -> _Summary:
+        predicted = state_space.spread(step, targets)
+        # V Gam, as part of the product U Gam that the state's own update needs.
+        halved = state_space.read(step, matmul(conditioned.shrink, seen[:, :-1]).T)
+        lost = state_space.spread_product(step, halved, targets.cov)
         return _Summary(
-            state_space.spread(step, targets),
-            state_space.spread(step, Marginals(conditioned.mean, conditioned.cov)),
+            predicted,
+            Marginals(state_space.spread_mean(step, conditioned.mean), predicted.cov - lost),
             conditioned.log_normaliser,
             conditioned.shift,
             conditioned.shrink,
@@ -109,12 +115,12 @@ def filter_steps(state_space: StateSpace, sites: SiteState) -> Forward:
         moments = state_space.predict(step, moments)
         seen, targets = state_space.project(step, moments)
         conditioned = meet(step, site, targets)
-        kept: Any = None if again else summary(step, targets, conditioned)
+        kept: Any = None if again else summary(step, seen, targets, conditioned)
         return state_space.update(moments, seen, conditioned), (seen, kept)
 
     def afterwards(step, site, seen) -> _Summary:
         targets = state_space.targets(step, seen)
-        return summary(step, targets, meet(step, site, targets))
+        return summary(step, seen, targets, meet(step, site, targets))
 
     inputs = (state_space.steps, sites)
     last, (seen, kept) = scan(forward, pack(*state_space.start()), inputs)

@@ -19,8 +19,8 @@ Gap = PyTree
 _FEW = 8
 
 
-def pack(mean: State, cov: StateMatrix) -> Moments:
-    """A mean and a covariance in one matrix."""
+def pack(mean: Float[Array, " rows"], cov: Float[Array, "rows columns"]) -> Float[Array, "rows more"]:
+    """A mean and a covariance in one matrix, or some rows of each."""
     return jnp.concatenate([cov, mean[:, None]], 1)
 
 

@@ -125,6 +125,16 @@ class StateSpace(eqx.Module):
         own = jnp.arange(self._seen[0])
         return Marginals(targets.mean.reshape(self._seen), targets.cov.reshape(*self._seen, *self._seen)[own, :, own])
 
+    def spread_product(
+        self, step: Step, left: Float[Array, "target inner"], right: Float[Array, "target inner"]
+    ) -> Float[Array, "*obs latent latent"]:
+        """The covariances of `spread` for the covariance left @ right.T, without all that lies between observations."""
+        ours, theirs = (
+            self.view.read(step[1], each) if self.targets_nodes else each.reshape(*self._seen, each.shape[-1])
+            for each in (left, right)
+        )
+        return symmetrise(jnp.einsum("...ik,...jk->...ij", ours, theirs))
+
     def spread_mean(self, step: Step, targets: Float[Array, " target"]) -> Float[Array, "*obs latent"]:
         """The means of `spread`."""
         if self.targets_nodes:
