@@ -207,23 +207,24 @@ def draw(scales: dict[str, Any]) -> None:
 
 
 def main(names: list[str]) -> None:
-    """Measure, write and draw."""
-    found = {}
-    for name in names:
-        found[name] = {label: in_its_own_process(name, label) for label in RULES}
+    """Measure, write and draw; if tasks are named, these alone, beside what was measured before."""
+    store = ROOT / "benchmarks" / "speed.json"
+    numbers = json.loads(store.read_text()) if names else {"tasks": {}, "scales": {}, "whole loops": {}}
+    for name in names or TASKS:
+        numbers["tasks"][name] = {label: in_its_own_process(name, label) for label in RULES}
+        if name in SMALL:
+            numbers["whole loops"][name] = in_its_own_process(name, next(iter(RULES)), flags=WHOLE_LOOPS)
         print(name, "done", flush=True)
-    scales = {str(size): in_its_own_process(str(size)) for size in SCALES}
-    first = next(iter(RULES))
-    whole = {name: in_its_own_process(name, first, flags=WHOLE_LOOPS) for name in names if name in SMALL}
-    whole |= {f"{size:,} steps": in_its_own_process(str(size), flags=WHOLE_LOOPS) for size in SCALES}
-    numbers = {"tasks": found, "scales": scales, "whole loops": whole}
-    (ROOT / "benchmarks" / "speed.json").write_text(json.dumps(numbers, indent=1))
+    for size in [] if names else SCALES:
+        numbers["scales"][str(size)] = in_its_own_process(str(size))
+        numbers["whole loops"][f"{size:,} steps"] = in_its_own_process(str(size), flags=WHOLE_LOOPS)
+    store.write_text(json.dumps(numbers, indent=1))
     page = ROOT / "docs" / "results" / "speed.md"
     text = page.read_text()
     begin, end = "<!-- tables -->\n", "<!-- end of tables -->"
     before, rest = text.split(begin)
-    page.write_text(f"{before}{begin}\n{render(found, scales, whole)}\n\n{end}{rest.split(end)[1]}")
-    draw(scales)
+    page.write_text(f"{before}{begin}{render(*numbers.values())}\n\n{end}{rest.split(end)[1]}")
+    draw(numbers["scales"])
 
 
 if __name__ == "__main__":
@@ -231,4 +232,4 @@ if __name__ == "__main__":
         which = sys.argv[2]
         print(json.dumps(one_scale(int(which)) if which.isdigit() else one_rule(which, sys.argv[3])))
     else:
-        main(sys.argv[1:] or list(TASKS))
+        main(sys.argv[1:])

@@ -16,6 +16,7 @@ from ssep.cross_validation import CrossValidation as CrossValidation
 from ssep.cross_validation import cross_validate as cross_validate
 from ssep.cubature import Cubature as Cubature
 from ssep.cubature import GaussHermite as GaussHermite
+from ssep.cubature import SparseGrid as SparseGrid
 from ssep.cubature import Unscented3 as Unscented3
 from ssep.cubature import Unscented5 as Unscented5
 from ssep.data import Data as Data

@@ -3,6 +3,7 @@
 A field declared `eqx.field(metadata=POSITIVE)` is checked when the module is built, and learned through its logarithm.
 """
 
+import abc
 import dataclasses
 from typing import Any
 
@@ -15,8 +16,34 @@ from jaxtyping import Array, PyTree
 from ssep.checks import is_concrete, require
 
 
-class Positive(eqx.Module):
+class Constraint(eqx.Module):
+    """A set of values, and a coordinate of it that may be any number."""
+
+    @property
+    @abc.abstractmethod
+    def requirement(self) -> tuple[str, str]:
+        """What values must be, and what to do about others."""
+
+    @abc.abstractmethod
+    def holds(self, value: np.ndarray) -> bool:
+        """Whether a value is in the set."""
+
+    @abc.abstractmethod
+    def release(self, value: Array) -> Array:
+        """From the set to the real line."""
+
+    @abc.abstractmethod
+    def impose(self, free: Array) -> Array:
+        """From the real line to the set."""
+
+
+class Positive(Constraint):
     """The open half line; its unconstrained coordinate is the logarithm, so that steps are relative."""
+
+    @property
+    def requirement(self) -> tuple[str, str]:
+        """What values must be, and what to do about others."""
+        return "must be positive and finite", "Give a number above zero."
 
     def holds(self, value: np.ndarray) -> bool:
         """Whether every entry is finite and positive."""
@@ -31,11 +58,55 @@ class Positive(eqx.Module):
         return jnp.exp(free)
 
 
+class Probability(Constraint):
+    """The open unit interval, through the logarithm of the odds."""
+
+    @property
+    def requirement(self) -> tuple[str, str]:
+        """What values must be, and what to do about others."""
+        return "must lie strictly between 0 and 1", "Give a probability."
+
+    def holds(self, value: np.ndarray) -> bool:
+        """Whether every entry lies inside."""
+        return bool(np.all((value > 0) & (value < 1)))
+
+    def release(self, value: Array) -> Array:
+        """From the interval to the real line."""
+        return jnp.log(value) - jnp.log1p(-value)
+
+    def impose(self, free: Array) -> Array:
+        """From the real line to the interval."""
+        return jax.nn.sigmoid(free)
+
+
+class Increasing(Constraint):
+    """Vectors of numbers that increase, through the first one and the logarithms of the differences."""
+
+    @property
+    def requirement(self) -> tuple[str, str]:
+        """What values must be, and what to do about others."""
+        return "must be finite numbers that increase", "Give a sorted list without repetitions."
+
+    def holds(self, value: np.ndarray) -> bool:
+        """Whether the entries increase."""
+        return value.ndim == 1 and value.size > 0 and bool(np.all(np.isfinite(value)) and np.all(np.diff(value) > 0))
+
+    def release(self, value: Array) -> Array:
+        """From increasing numbers to any."""
+        return jnp.concatenate([value[:1], jnp.log(jnp.diff(value))])
+
+    def impose(self, free: Array) -> Array:
+        """From any numbers to increasing ones."""
+        return jnp.cumsum(jnp.concatenate([free[:1], jnp.exp(free[1:])]))
+
+
 _KEY = "ssep_constraint"
 POSITIVE: dict[str, Any] = {_KEY: Positive()}
+PROBABILITY: dict[str, Any] = {_KEY: Probability()}
+INCREASING: dict[str, Any] = {_KEY: Increasing()}
 
 
-def constraint_of(field: dataclasses.Field) -> Positive | None:
+def constraint_of(field: dataclasses.Field) -> Constraint | None:
     """The constraint that a field declares, if any."""
     return field.metadata.get(_KEY)
 
@@ -46,22 +117,18 @@ def check_fields(module: eqx.Module) -> None:
         constraint = constraint_of(field)
         value = getattr(module, field.name)
         if constraint is not None and is_concrete(value):
-            require(
-                constraint.holds(np.asarray(value)),
-                f"{type(module).__name__}({field.name})",
-                "must be positive and finite",
-                value,
-                "Give a number above zero.",
-            )
+            requirement, remedy = constraint.requirement
+            holds = constraint.holds(np.asarray(value))
+            require(holds, f"{type(module).__name__}({field.name})", requirement, value, remedy)
 
 
-def constraints_of(tree: PyTree) -> list[Positive | None]:
+def constraints_of(tree: PyTree) -> list[Constraint | None]:
     """The constraint of every leaf of a pytree of modules, in the order of its leaves."""
     paths, _ = jax.tree_util.tree_flatten_with_path(tree)
     return [_constraint_at(tree, path) for path, _ in paths]
 
 
-def _constraint_at(tree: PyTree, path: tuple[Any, ...]) -> Positive | None:
+def _constraint_at(tree: PyTree, path: tuple[Any, ...]) -> Constraint | None:
     found, node = None, tree
     for key in path:
         if isinstance(key, jax.tree_util.GetAttrKey):

@@ -24,6 +24,10 @@ class Link(eqx.Module):
 class Sigmoid(Link):
     """A link onto (0, 1) with link(-f) = 1 - link(f)."""
 
+    @abc.abstractmethod
+    def log_between(self, low: Float[Array, "*shape"], high: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """log(link(high) - link(low)) for low < high, accurate where both are near 0 or 1."""
+
 
 class Exp(Link):
     """exp(f)."""
@@ -62,6 +66,10 @@ class Logistic(Sigmoid):
         """The logarithm of the link."""
         return jax.nn.log_sigmoid(f)
 
+    def log_between(self, low: Float[Array, "*shape"], high: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """As link(high) (1 - link(low)) (1 - exp(low - high))."""
+        return self.log(high) + self.log(-low) + jnp.log(-jnp.expm1(low - high))
+
 
 class Probit(Sigmoid):
     """The standard normal distribution function."""
@@ -73,6 +81,12 @@ class Probit(Sigmoid):
     def log(self, f: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         """The logarithm of the link."""
         return log_ndtr(f)
+
+    def log_between(self, low: Float[Array, "*shape"], high: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """As a difference of lower tails, after a reflection if the upper ones are meant."""
+        upper = low + high > 0
+        low, high = jnp.where(upper, -high, low), jnp.where(upper, -low, high)
+        return self.log(high) + jnp.log(-jnp.expm1(self.log(low) - self.log(high)))
 
 
 exp = Exp()

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from ssep.checks import require
-from ssep.constraints import Positive, constraints_of
+from ssep.constraints import Constraint, Positive, constraints_of
 from ssep.likelihoods.base import Likelihood
 from ssep.priors.base import Prior
 
@@ -23,7 +23,7 @@ class Parameters(eqx.Module):
 
     fixed: PyTree
     """The model with None in place of every trained leaf."""
-    constraints: tuple[Positive | None, ...] = eqx.field(static=True)
+    constraints: tuple[Constraint | None, ...] = eqx.field(static=True)
     trained: tuple[int, ...] = eqx.field(static=True)
     """Positions of the trained leaves among all."""
     structure: Any = eqx.field(static=True)
@@ -71,5 +71,5 @@ def take_apart(model: Model, trainable: Callable[[Any, Any], Any] | None) -> tup
     return Parameters(fixed, chosen, tuple(trained), structure), free
 
 
-def _is_parameter(leaf: Any, constraint: Positive | None) -> bool:
+def _is_parameter(leaf: Any, constraint: Constraint | None) -> bool:
     return eqx.is_inexact_array_like(leaf) and (eqx.is_array(leaf) or constraint is not None)

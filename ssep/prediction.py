@@ -55,13 +55,13 @@ class Prediction(eqx.Module):
     @property
     def y_mean(self) -> Float[Array, "*new"]:
         """Means of observations."""
-        require_moments(self.likelihood, "Prediction.y_mean")
+        _require_moments(self.likelihood, "Prediction.y_mean")
         return _moments(self._for_observations())[0]
 
     @property
     def y_var(self) -> Float[Array, "*new"]:
         """Variances of observations."""
-        require_moments(self.likelihood, "Prediction.y_var")
+        _require_moments(self.likelihood, "Prediction.y_var")
         return _moments(self._for_observations())[1]
 
     def log_prob(self, y: Any) -> Float[Array, "*new"]:
@@ -194,6 +194,13 @@ def _for_each(prediction: Prediction, function):
     for _ in range(prediction.f_mean.ndim - 1):
         function = jax.vmap(function)
     return function(prediction._marginals, prediction.aux)
+
+
+def _require_moments(lik: Likelihood, call: str) -> None:
+    """Raise unless observations have a mean and a variance, given the latents or with them integrated out."""
+    if type(lik).predictive_moments is Likelihood.predictive_moments:
+        require_moments(lik, call)
+    lik.check_moments()
 
 
 @eqx.filter_jit

@@ -140,7 +140,7 @@ def extended_ep(lik, y, mean, cov, alpha, nodes):
 
 def stat_lin_ep(lik, y, mean, cov, alpha, nodes):
     z, w = nodes
-    f = mean + z @ np.linalg.cholesky(cov).T
+    f = mean + z @ lik.root(cov).T
     values = lik.mean(f)[0]
     mu = w @ values
     innovation = w @ ((values - mu) ** 2 + lik.variance_of(f))

@@ -15,6 +15,10 @@ class OracleLikelihood:
     latents = 1
     exposure = 1.0
 
+    def root(self, cov):
+        """The root of the covariance with which nodes are placed."""
+        return np.linalg.cholesky(cov)
+
     def tilted(self, y, mean, cov, alpha, nodes):
         """log E[p^alpha] and the tilted moments, by quadrature."""
         z, w = nodes
@@ -142,8 +146,73 @@ class BernoulliProbit(Bernoulli):
         return special.log_ndtr(z), np.array([new_mean]), np.array([[new_var]])
 
 
-class HeteroscedasticGaussian(OracleLikelihood):
+class PartlyLinear(OracleLikelihood):
+    """y ~ N(a(g)'f, v(g)) with latents (f, g): f is integrated out by the formulas for Gaussians, g by nodes."""
+
+    @property
+    def linear(self):
+        return self.latents // 2
+
+    def root(self, cov):
+        order = np.roll(np.arange(self.latents), -self.linear)
+        return np.linalg.cholesky(cov[np.ix_(order, order)])[np.argsort(order)]
+
+    def mixture(self, mean, cov, nodes):
+        """Nodes of g with weights, the Gaussians of f given each, and a and v there."""
+        first, rest = slice(self.linear), slice(self.linear, None)
+        degree = round(len(nodes[1]) ** (1 / self.latents))
+        z, w = np.polynomial.hermite_e.hermegauss(degree)
+        others = self.latents - self.linear
+        grid = np.stack(np.meshgrid(*[z] * others, indexing="ij"), -1).reshape(-1, others)
+        weights = np.prod(np.stack(np.meshgrid(*[w / w.sum()] * others, indexing="ij"), -1), -1).ravel()
+        g = mean[rest] + grid @ np.linalg.cholesky(cov[rest, rest]).T
+        gain = np.linalg.solve(cov[rest, rest], cov[rest, first]).T
+        given = mean[first] + (g - mean[rest]) @ gain.T
+        return g, weights, given, cov[first, first] - gain @ cov[rest, first], *self.parts(g)
+
+    def tilted(self, y, mean, cov, alpha, nodes):
+        g, weights, given, left, a, v = self.mixture(mean, cov, nodes)
+        spread = np.einsum("pi,ij,pj->p", a, left, a) + v / alpha
+        centre = np.sum(a * given, 1)
+        # N(y | m, v)^alpha is a multiple of N(y | m, v / alpha).
+        scale = 0.5 * (1 - alpha) * np.log(2 * np.pi * v) - 0.5 * np.log(alpha)
+        log_values = stats.norm.logpdf(y, centre, np.sqrt(spread)) + scale
+        top = log_values.max()
+        shares = weights * np.exp(log_values - top)
+        total, gains = shares.sum(), (a @ left) / spread[:, None]
+        shares = shares / total
+        means = np.concatenate([given + gains * (y - centre)[:, None], g], 1)
+        tilted_mean = shares @ means
+        tilted_cov = ((means - tilted_mean).T * shares) @ (means - tilted_mean)
+        own = left - np.einsum("p,pi,pj->ij", shares * spread, gains, gains)
+        tilted_cov[: self.linear, : self.linear] += own
+        return np.log(total) + top, tilted_mean, tilted_cov
+
+    def expected_log_prob(self, y, mean, cov, nodes):
+        def value(mean, cov):
+            _, weights, given, left, a, v = self.mixture(mean, cov, nodes)
+            square = (y - np.sum(a * given, 1)) ** 2 + np.einsum("pi,ij,pj->p", a, left, a)
+            return weights @ (-0.5 * np.log(2 * np.pi * v) - square / (2 * v))
+
+        def slope(function, step):
+            near, far = (function(s * step) - function(-s * step) for s in (1, 2))
+            return (8 * near - far) / (12 * step)
+
+        unit, size = np.eye(self.latents), 1e-3 * np.sqrt(np.diag(cov))
+        gradient = [slope(lambda s, e=e: value(mean + s * e, cov), h) for e, h in zip(unit, size, strict=True)]
+        hessian = np.empty((self.latents, self.latents))
+        for i, j in np.ndindex(*hessian.shape):
+            # Half the Hessian in the mean is the derivative in the covariance, whose two entries move together.
+            move = (np.outer(unit[i], unit[j]) + np.outer(unit[j], unit[i])) / 2
+            hessian[i, j] = 2 * slope(lambda s, move=move: value(mean, cov + s * move), 0.1 * size[i] * size[j] * 1e3)
+        return value(mean, cov), np.array(gradient), hessian
+
+
+class HeteroscedasticGaussian(PartlyLinear):
     latents = 2
+
+    def parts(self, g):
+        return np.ones_like(g), softplus(g[:, 0] - 0.5) ** 2
 
     def scale(self, f):
         return softplus(f[:, 1] - 0.5)
@@ -180,9 +249,12 @@ class StudentT(OracleLikelihood):
         return np.full(len(f), stats.t.var(self.df, 0, self.scale))
 
 
-class AmplitudeDemodulation(OracleLikelihood):
+class AmplitudeDemodulation(PartlyLinear):
     def __init__(self, variance, components):
         self.variance, self.latents = variance, 2 * components
+
+    def parts(self, g):
+        return softplus(g), np.full(len(g), self.variance)
 
     def mean(self, f):
         carriers, amplitudes = np.split(f, 2, axis=1)

@@ -16,6 +16,8 @@ RULES = [
     (ssep.GaussHermite(4), 7),
     (ssep.Unscented3(), 3),
     (ssep.Unscented5(), 5),
+    (ssep.SparseGrid(2), 3),
+    (ssep.SparseGrid(4), 7),
 ]
 
 
@@ -73,3 +75,25 @@ def test_expectations_converge_with_the_degree(lik):
         errors = [abs(float(value(ssep.GaussHermite(degree))) - wanted) for degree in (4, 8, 16, 32, 64)]
         assert all(later < earlier for earlier, later in itertools.pairwise(errors)) or errors[-1] < 1e-12
         assert errors[-1] < 1e-7
+
+
+def test_sparse_grids_have_few_points_and_improve():
+    # The mean; and, where one dimension at a time has two points, the mean with two points on each axis.
+    assert len(ssep.SparseGrid(1).standard(5)[1]) == 1
+    assert len(ssep.SparseGrid(2).standard(5)[1]) == 2 * 5 + 1
+    assert len(ssep.SparseGrid(6).standard(6)[1]) < 6**6 / 10
+    # E[cos(sum z / sqrt(d))] = exp(-1/2).
+    for dim in (4, 6):
+        errors = []
+        for accuracy in (2, 4, 6):
+            z, weights = ssep.SparseGrid(accuracy).standard(dim)
+            errors.append(abs(weights @ np.cos(z.sum(1) / np.sqrt(dim)) - np.exp(-0.5)))
+        assert errors[2] < errors[1] < errors[0]
+        assert errors[2] < 1e-4
+
+
+def test_sparse_grids_that_are_too_large_are_refused():
+    with pytest.raises(ValueError, match=r"`SparseGrid\(8\)` must have at most 20000 points; got \d+ for 6 latents"):
+        ssep.SparseGrid(8).standard(6)
+    with pytest.raises(ValueError, match=r"`SparseGrid\(accuracy\)` must be an integer from 1 to 20; got 0"):
+        ssep.SparseGrid(0)

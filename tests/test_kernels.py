@@ -10,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg, special
 
-from ssep.kernels import Constant, Cosine, Matern12, Matern32, Matern52, Matern72, Periodic
+from ssep.kernels import (
+    Constant,
+    Cosine,
+    DampedOscillator,
+    HalfInteger,
+    Matern12,
+    Matern32,
+    Matern52,
+    Matern72,
+    Periodic,
+    White,
+)
 from ssep.kernels.special import lower_gamma, scaled_bessel
 from tests import oracle
 
@@ -23,13 +34,27 @@ SIMPLE = {
     "Periodic": Periodic(1.7, 0.8, 1.9, order=5),
     "Constant": Constant(0.4),
 }
-KERNELS = SIMPLE | {
-    "sum": SIMPLE["Matern12"] + SIMPLE["Matern52"] + SIMPLE["Cosine"],
-    "scaled": 2.5 * SIMPLE["Matern32"],
-    "sum with a number": SIMPLE["Matern32"] + 0.3,
-    "quasi-periodic": SIMPLE["Periodic"] * SIMPLE["Matern32"],
-    "nested": (SIMPLE["Matern12"] + SIMPLE["Cosine"]) * SIMPLE["Matern72"] * SIMPLE["Matern52"],
+MORE = {
+    "HalfInteger": HalfInteger(0.9, 1.7, 6),
+    "DampedOscillator": DampedOscillator(1.3, 2.1, 4.0),
+    "creeping": DampedOscillator(0.7, 1.2, 0.2),
+    "critical": DampedOscillator(0.7, 1.2, 0.5),
+    "White": White(0.6),
 }
+KERNELS = (
+    SIMPLE
+    | MORE
+    | {
+        "subband": SIMPLE["Matern52"] * MORE["DampedOscillator"],
+        "white in a sum": MORE["White"] + SIMPLE["Matern32"],
+        "white times smooth": MORE["White"] * SIMPLE["Matern32"],
+        "sum": SIMPLE["Matern12"] + SIMPLE["Matern52"] + SIMPLE["Cosine"],
+        "scaled": 2.5 * SIMPLE["Matern32"],
+        "sum with a number": SIMPLE["Matern32"] + 0.3,
+        "quasi-periodic": SIMPLE["Periodic"] * SIMPLE["Matern32"],
+        "nested": (SIMPLE["Matern12"] + SIMPLE["Cosine"]) * SIMPLE["Matern72"] * SIMPLE["Matern52"],
+    }
+)
 KERNELS |= {f"{a} * {b}": SIMPLE[a] * SIMPLE[b] for a, b in itertools.combinations_with_replacement(SIMPLE, 2)}
 FORMULAS = {
     "Matern12": lambda r: oracle.matern(0, 1.3, 0.7, r, 0),
@@ -38,7 +63,27 @@ FORMULAS = {
     "Matern72": lambda r: oracle.matern(3, 1.1, 0.9, r, 0),
     "Cosine": lambda r: 0.8 * np.cos(2.3 * r),
     "Constant": lambda r: 0.4,
+    "HalfInteger": lambda r: 0.9 * by_bessel(6.5, r / 1.7),
+    "DampedOscillator": lambda r: 1.3 * oscillation(2.1 * r, 4.0),
+    "creeping": lambda r: 0.7 * oscillation(1.2 * r, 0.2),
+    "critical": lambda r: 0.7 * (1 + 1.2 * r) * np.exp(-1.2 * r),
+    "White": lambda r: 0.6 * (r == 0),
 }
+
+
+def by_bessel(nu, r):
+    """The Matern covariance of any smoothness."""
+    x = np.sqrt(2 * nu) * r
+    return 1 - x**2 / (4 * (nu - 1)) if x < 1e-4 else 2 ** (1 - nu) / special.gamma(nu) * x**nu * special.kv(nu, x)
+
+
+def oscillation(angle, quality):
+    """The covariance of a driven oscillator, in complex numbers."""
+    speed = np.sqrt(complex(1 - 1 / (4 * quality**2)))
+    wave = np.cos(speed * angle) + np.sin(speed * angle) / (2 * quality * speed)
+    return (np.exp(-angle / (2 * quality)) * wave).real
+
+
 FORMULAS |= {
     "sum": lambda r: FORMULAS["Matern12"](r) + FORMULAS["Matern52"](r) + FORMULAS["Cosine"](r),
     "scaled": lambda r: 2.5 * FORMULAS["Matern32"](r),
@@ -159,13 +204,31 @@ def test_matern_takes_vectors(kernel):
     assert np.isfinite(np.asarray(gradient)).all()
 
 
-@pytest.mark.parametrize("name", SIMPLE)
+@pytest.mark.parametrize("quality", [1e-3, 0.1, 0.4999999, 0.5, 0.6, 30.0, 1e4])
+def test_noise_of_the_oscillator_is_right_for_every_gap_and_quality(quality):
+    kernel = DampedOscillator(1.0, 1.0, quality)
+    for gap in (1e-8, 1e-5, 1e-3, 0.5):
+        noise = np.asarray(kernel.process_noise(jnp.asarray(gap)))
+        scale = np.sqrt(np.diag(noise))
+        assert np.linalg.eigvalsh(noise / np.outer(scale, scale)).min() > 0.05 * min(1, quality)
+        if gap <= 1e-5:
+            # White noise of spectral density 2/Q, integrated once and twice.
+            np.testing.assert_allclose(noise[1, 1], 2 * gap / quality, rtol=2 * gap / quality)
+            np.testing.assert_allclose(noise[0, 0], 2 * gap**3 / (3 * quality), rtol=2 * gap / quality)
+
+
+def test_an_impossible_smoothness_is_refused():
+    with pytest.raises(ValueError, match=r"`HalfInteger\(derivatives\)` must be an integer from 0 to 8; got 9"):
+        HalfInteger(1.0, 1.0, 9)
+
+
+@pytest.mark.parametrize("name", SIMPLE | MORE)
 @pytest.mark.parametrize("gap", [0.0, 1e-6, 0.3, 1e4])
 def test_derivatives_in_hyperparameters_are_finite(name, gap):
     def total(kernel):
         return sum(part.sum() for part in forms(kernel, jnp.asarray(gap)))
 
-    for leaf in jax.tree.leaves(jax.grad(total)(SIMPLE[name])):
+    for leaf in jax.tree.leaves(jax.grad(total)(KERNELS[name])):
         assert np.isfinite(leaf).all()
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ssep.checks import as_float
+from ssep.checks import as_float, require
 from ssep.constraints import POSITIVE
 from ssep.kernels.base import Kernel, distance
 from ssep.kernels.special import lower_gamma
@@ -18,6 +18,8 @@ from ssep.types import Scalar, State, StateMatrix
 
 # exp(-1000) is zero in every precision, and powers of 1000 overflow in none.
 _LONGEST = 1000.0
+# Beyond this the coefficients of the noise cancel in double precision.
+_HIGHEST = 8
 
 
 class Matern(Kernel):
@@ -110,6 +112,23 @@ class Matern72(Matern):
     def order(self) -> int:
         """The number of derivatives that exist."""
         return 3
+
+
+class HalfInteger(Matern):
+    """Matern covariance of any half-integer smoothness: nu = `derivatives` + 1/2, with 0 to 8 derivatives."""
+
+    derivatives: int = eqx.field(default=4, static=True)
+
+    def __check_init__(self) -> None:
+        """Check the number of derivatives."""
+        valid = isinstance(self.derivatives, int | np.integer) and 0 <= self.derivatives <= _HIGHEST
+        call, requirement = "HalfInteger(derivatives)", f"must be an integer from 0 to {_HIGHEST}"
+        require(valid, call, requirement, self.derivatives, "Smoother functions can hardly be told apart.")
+
+    @property
+    def order(self) -> int:
+        """The number of derivatives that exist."""
+        return int(self.derivatives)
 
 
 @functools.cache

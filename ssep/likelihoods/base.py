@@ -1,6 +1,7 @@
 """What a likelihood is: `log_prob`, and what follows from it."""
 
 import abc
+from collections.abc import Callable
 from typing import ClassVar
 
 import equinox as eqx
@@ -26,6 +27,14 @@ class Tilted(eqx.Module):
     log_normaliser: Scalar
     gradient: Latents
     hessian: LatentMatrix
+
+
+class Regression(eqx.Module):
+    """The best linear prediction of y from the latents under a Gaussian: y ~ N(mean + slope'(f - E[f]), noise)."""
+
+    mean: Scalar
+    slope: Latents
+    noise: Scalar
 
 
 class Likelihood(eqx.Module):
@@ -70,6 +79,19 @@ class Likelihood(eqx.Module):
         """E[log p(y|f)]."""
         points = cubature.points(marginal)
         return points.expect(self._log_prob_at(y, points, aux))
+
+    def regression(self, marginal: Marginals, aux: Aux, cubature: Cubature) -> Regression:
+        """What `StatLinEP` makes of the likelihood; by cubature unless overridden."""
+        points = cubature.points(marginal)
+        means, variances = (
+            jnp.reshape(moment, points.weights.shape)
+            for moment in jax.vmap(lambda f: self.conditional_moments(f, aux))(points.f)
+        )
+        mean = points.expect(means)
+        # In whitened coordinates the slope is E[z E[y|f]]; what it leaves unexplained is noise.
+        slope = jnp.sum(points.weights[:, None] * points.z * means[:, None], 0)
+        residual = means - mean - jnp.sum(points.z * slope, -1)
+        return Regression(mean, solve_lower_transposed(points.factor, slope), points.expect(variances + residual**2))
 
     def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
         """Draw one y given the latents; from `measurement` unless overridden."""
@@ -131,19 +153,52 @@ def tilted_by_cubature(
 ) -> Tilted:
     """The general case of `Likelihood.tilted`, for any power."""
     points = cubature.points(marginal)
-    log_values = alpha * likelihood._log_prob_at(y, points, aux)
-    # Negative weights (Unscented5 beyond four latents) can outweigh the others; without them the sum is positive.
-    _, sign = logsumexp(log_values, b=points.weights, return_sign=True)
-    weights = jnp.where(sign > 0, points.weights, jnp.maximum(points.weights, 0))
-    log_normaliser = logsumexp(log_values, b=weights)
-    posterior = weights * jnp.exp(log_values - log_normaliser)
+    log_normaliser, posterior = normalise(jnp.multiply(alpha, likelihood._log_prob_at(y, points, aux)), points.weights)
     # Mean and covariance of z under the tilted distribution; z is standard normal under the Gaussian itself.
     mean = jnp.sum(posterior[:, None] * points.z, 0)
     centred = points.z - mean
     cov = jnp.sum(posterior[:, None, None] * centred[:, :, None] * centred[:, None, :], 0)
-    gradient = solve_lower_transposed(points.factor, mean)
-    hessian = congruence_lower_inverse(points.factor, cov - jnp.eye(mean.shape[0], dtype=mean.dtype))
-    return Tilted(log_normaliser, gradient, hessian)
+    return tilted_from_moments(log_normaliser, mean, cov, points.factor)
+
+
+def normalise(
+    log_values: Float[Array, " points"], weights: Float[Array, " points"]
+) -> tuple[Scalar, Float[Array, " points"]]:
+    """The logarithm of a weighted sum of exponentials, and the share of each in it."""
+    # Negative weights (Unscented5 beyond four latents) can outweigh the others; without them the sum is positive.
+    _, sign = logsumexp(log_values, b=weights, return_sign=True)
+    weights = jnp.where(sign > 0, weights, jnp.maximum(weights, 0))
+    log_normaliser = logsumexp(log_values, b=weights)
+    return log_normaliser, weights * jnp.exp(log_values - log_normaliser)
+
+
+def tilted_from_moments(log_normaliser: Scalar, mean: Latents, cov: LatentMatrix, factor: LatentMatrix) -> Tilted:
+    """From the mean and covariance of the whitened latents under the tilted distribution."""
+    hessian = congruence_lower_inverse(factor, cov - jnp.eye(mean.shape[0], dtype=mean.dtype))
+    return Tilted(log_normaliser, solve_lower_transposed(factor, mean), hessian)
+
+
+def tilted_by_derivatives(log_normaliser: Callable[[Scalar], Scalar], marginal: Marginals) -> Tilted:
+    """For one latent and a log normaliser in closed form, as a function of the mean."""
+    slope = jax.grad(log_normaliser)
+    mean = marginal.mean[0]
+    return Tilted(log_normaliser(mean), slope(mean)[None], jax.grad(slope)(mean)[None, None])
+
+
+def closed_at_one(
+    closed: Tilted,
+    likelihood: Likelihood,
+    y: Scalar,
+    marginal: Marginals,
+    alpha: ScalarLike,
+    aux: Aux,
+    cubature: Cubature,
+) -> Tilted:
+    """A closed form that holds for alpha = 1, and cubature for other powers."""
+    if isinstance(alpha, float | int):
+        return closed if alpha == 1 else tilted_by_cubature(likelihood, y, marginal, alpha, aux, cubature)
+    general = tilted_by_cubature(likelihood, y, marginal, alpha, aux, cubature)
+    return jax.tree.map(lambda exact, approximate: jnp.where(alpha == 1, exact, approximate), closed, general)
 
 
 def as_scalar(likelihood: Likelihood, value: Array) -> Scalar:

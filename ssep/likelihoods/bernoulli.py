@@ -10,11 +10,11 @@ from jax.scipy.special import log_ndtr
 from jaxtyping import PRNGKeyArray
 
 from ssep import links
-from ssep.checks import first_offender, require
 from ssep.cubature import Cubature
-from ssep.likelihoods.base import Likelihood, Tilted, tilted_by_cubature
+from ssep.likelihoods.base import Likelihood, Tilted, closed_at_one
 from ssep.likelihoods.gaussian import LOG_TWO_PI
-from ssep.links import Link, Sigmoid
+from ssep.likelihoods.support import require_all, require_sigmoid
+from ssep.links import Link
 from ssep.marginals import Marginals
 from ssep.types import Aux, Latents, Scalar, ScalarLike
 
@@ -28,13 +28,7 @@ class Bernoulli(Likelihood):
 
     def __check_init__(self) -> None:
         """Check that the link gives probabilities."""
-        require(
-            isinstance(self.link, Sigmoid),
-            "Bernoulli(link)",
-            "must map to probabilities symmetrically",
-            repr(self.link),
-            "Use `ssep.links.logistic` or `ssep.links.probit`.",
-        )
+        require_sigmoid(self, self.link)
 
     def log_prob(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
         """The log mass of y given the latents."""
@@ -49,11 +43,7 @@ class Bernoulli(Likelihood):
         """Closed form for the probit link and alpha = 1; cubature otherwise."""
         if not isinstance(self.link, links.Probit):
             return super().tilted(y, marginal, alpha, aux, cubature)
-        closed = _tilted_probit(y, marginal)
-        if isinstance(alpha, float | int):
-            return closed if alpha == 1 else tilted_by_cubature(self, y, marginal, alpha, aux, cubature)
-        general = tilted_by_cubature(self, y, marginal, alpha, aux, cubature)
-        return jax.tree.map(lambda exact, approximate: jnp.where(alpha == 1, exact, approximate), closed, general)
+        return closed_at_one(_tilted_probit(y, marginal), self, y, marginal, alpha, aux, cubature)
 
     def predictive_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
         """Closed form for the probit link; cubature otherwise."""
@@ -71,14 +61,8 @@ class Bernoulli(Likelihood):
 
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Labels are 0 or 1."""
-        valid = (y == 0) | (y == 1)
-        require(
-            valid.all(),
-            "Bernoulli",
-            "needs labels 0 or 1 in y",
-            "" if valid.all() else first_offender(y, valid),
-            "Recode the labels, for example `y = (y > 0)`; mark missing ones as NaN.",
-        )
+        remedy = "Recode the labels, for example `y = (y > 0)`; mark missing ones as NaN."
+        require_all(self, y, (y == 0) | (y == 1), "needs labels 0 or 1 in y", remedy)
 
 
 def _tilted_probit(y: Scalar, marginal: Marginals) -> Tilted:

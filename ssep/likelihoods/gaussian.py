@@ -24,7 +24,9 @@ def log_normal(y: Scalar, mean: Float[Array, "*n"], variance: Float[Array, "*n"]
     return -(LOG_TWO_PI + jnp.log(variance) + (y - mean) ** 2 / variance) / 2
 
 
-def log_normal_power(y: Scalar, mean: Scalar, spread: Scalar, noise: Scalar, alpha: ScalarLike) -> Scalar:
+def log_normal_power(
+    y: Scalar, mean: Float[Array, "*n"], spread: Float[Array, "*n"], noise: Float[Array, "*n"], alpha: ScalarLike
+) -> Float[Array, "*n"]:
     """Log E[N(y | m, noise)^alpha] with m ~ N(mean, spread)."""
     scale = (1 - alpha) * (LOG_TWO_PI + jnp.log(noise)) / 2 - jnp.log(alpha) / 2
     return log_normal(y, mean, spread + noise / alpha) + scale

@@ -1,21 +1,23 @@
-"""Gaussian noise whose size is itself a latent function."""
+"""Noise whose size is itself a latent function."""
 
 from typing import ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import logsumexp, ndtr
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ssep import links
-from ssep.cubature import Cubature, Dense, Points
+from ssep.checks import as_float
+from ssep.constraints import POSITIVE
 from ssep.likelihoods.base import Likelihood
-from ssep.likelihoods.gaussian import LOG_TWO_PI, log_normal
-from ssep.marginals import Marginals
-from ssep.types import Aux, Latents, Scalar
+from ssep.likelihoods.conditionally_linear import ConditionallyLinear
+from ssep.likelihoods.gaussian import LOG_TWO_PI
+from ssep.likelihoods.student_t import StudentT
+from ssep.types import Aux, Latents, Scalar, ScalarLike
 
 
-class HeteroscedasticGaussian(Likelihood):
+class HeteroscedasticGaussian(ConditionallyLinear):
     """y ~ N(f1, s^2) with the noise scale s = softplus(f2 - 1/2): [W20] appendix I.1.
 
     The linearised rules learn little about f2: at the mean of the noise the measurement does not depend on it.
@@ -23,41 +25,58 @@ class HeteroscedasticGaussian(Likelihood):
 
     num_latents: ClassVar[int | None] = 2
 
+    def split(self, count: int) -> int:
+        """The mean is linear."""
+        return 1
+
+    def given(self, g: Float[Array, " other"], aux: Aux) -> tuple[Float[Array, " linear"], Scalar]:
+        """The noise of the mean itself."""
+        # A scale that underflows has no logarithm.
+        smallest = float(jnp.finfo(g.dtype).tiny) ** 0.5
+        return jnp.ones(1, g.dtype), jnp.maximum(jax.nn.softplus(g[0] - 0.5) ** 2, smallest)
+
     def log_prob(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
         """The log density of y given the latents."""
         # Through the logarithm of the scale, which stays finite where the scale underflows.
         log_scale = links.softplus.log(f[1] - 0.5)
         return -LOG_TWO_PI / 2 - log_scale - ((y - f[0]) * jnp.exp(-log_scale)) ** 2 / 2
 
+
+class HeteroscedasticStudentT(Likelihood):
+    """y = f1 + s t with t from Student's distribution with `df` degrees of freedom and s = softplus(f2 - 1/2).
+
+    Outliers need not be explained by noise that changes, nor the other way round.
+    """
+
+    num_latents: ClassVar[int | None] = 2
+    df: Scalar = eqx.field(metadata=POSITIVE)
+
+    def __init__(self, df: ScalarLike = 4.0):
+        self.df = as_float(df)
+
+    def log_prob(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
+        """The log density of y given the latents."""
+        log_scale = links.softplus.log(f[1] - 0.5)
+        return self._standard.log_prob((y - f[0]) * jnp.exp(-log_scale), jnp.zeros(1, f.dtype), aux) - log_scale
+
     def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
-        """E[y|f] and Var[y|f]."""
-        return f[0], jax.nn.softplus(f[1] - 0.5) ** 2
+        """E[y|f] and Var[y|f], which exists for df > 2 only."""
+        mean, variance = self._standard.conditional_moments(f[:1], aux)
+        return mean, variance * jax.nn.softplus(f[1] - 0.5) ** 2
 
     def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
         """Draw one y given the latents."""
-        return f[0] + jax.nn.softplus(f[1] - 0.5) * jax.random.normal(key, (), f.dtype)
+        return f[0] + jax.nn.softplus(f[1] - 0.5) * self._standard.sample(key, jnp.zeros(1, f.dtype), aux)
 
     def cdf(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
         """The probability of an observation up to y given the latents."""
-        return ndtr((y - f[0]) * jnp.exp(-links.softplus.log(f[1] - 0.5)))
+        residual = (y - f[0]) * jnp.exp(-links.softplus.log(f[1] - 0.5))
+        return self._standard.cdf(residual, jnp.zeros(1, f.dtype), aux)
 
-    def predictive_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
-        """Cubature over the noise only: given f2 the observation is Gaussian."""
-        points, mean, variance = _given_noise(marginal, Dense())
-        return logsumexp(log_normal(y, mean, variance), b=points.weights)
+    def check_moments(self) -> None:
+        """The variance exists for df > 2 only."""
+        self._standard.check_moments()
 
-    def predictive_cdf(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
-        """Cubature over the noise only: given f2 the observation is Gaussian."""
-        points, mean, variance = _given_noise(marginal, cubature)
-        return points.expect(ndtr((y - mean) / jnp.sqrt(variance)))
-
-
-def _given_noise(
-    marginal: Marginals, cubature: Cubature
-) -> tuple[Points, Float[Array, " points"], Float[Array, " points"]]:
-    """Nodes for f2, and the mean and variance of an observation given each."""
-    mean, cov = marginal.mean, marginal.cov
-    points = cubature.points(Marginals(mean[1:], cov[1:, 1:]))
-    noise, slope = points.f[:, 0], cov[0, 1] / cov[1, 1]
-    left = cov[0, 0] - slope * cov[0, 1]
-    return points, mean[0] + slope * (noise - mean[1]), left + jax.nn.softplus(noise - 0.5) ** 2
+    @property
+    def _standard(self) -> StudentT:
+        return StudentT(self.df, 1.0)

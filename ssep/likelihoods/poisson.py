@@ -10,9 +10,9 @@ from jax.scipy.special import gammaincc, gammaln, ndtr
 from jaxtyping import PRNGKeyArray
 
 from ssep import links
-from ssep.checks import first_offender, require
 from ssep.cubature import Cubature
 from ssep.likelihoods.base import Likelihood
+from ssep.likelihoods.support import exposure_of, require_counts, require_exposures, require_rate
 from ssep.links import Link
 from ssep.marginals import Marginals
 from ssep.types import Aux, Latents, Scalar
@@ -33,34 +33,28 @@ class Poisson(Likelihood):
 
     def __check_init__(self) -> None:
         """Check that the link is one."""
-        require(
-            isinstance(self.link, Link),
-            "Poisson(link)",
-            "must be a link object",
-            repr(self.link),
-            "Use `ssep.links.exp` or `ssep.links.softplus`.",
-        )
+        require_rate(self, self.link)
 
     def log_prob(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
         """The log mass of y given the latents."""
-        exposure = _exposure(aux)
+        exposure = exposure_of(self, aux)
         return y * (self.link.log(f[0]) + jnp.log(exposure)) - exposure * self.link(f[0]) - gammaln(y + 1)
 
     def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
         """E[y|f] and Var[y|f]: both the rate."""
-        rate = _exposure(aux) * self.link(f[0])
+        rate = exposure_of(self, aux) * self.link(f[0])
         return rate, rate
 
     def expected_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
         """Closed form for the exponential link; cubature for others."""
         if not isinstance(self.link, links.Exp):
             return super().expected_log_prob(y, marginal, aux, cubature)
-        mean, variance, exposure = marginal.mean[0], marginal.cov[0, 0], _exposure(aux)
+        mean, variance, exposure = marginal.mean[0], marginal.cov[0, 0], exposure_of(self, aux)
         return y * (mean + jnp.log(exposure)) - exposure * jnp.exp(mean + variance / 2) - gammaln(y + 1)
 
     def sample(self, key: PRNGKeyArray, f: Latents, aux: Aux) -> Scalar:
         """Draw one y given the latents."""
-        rate = _exposure(aux) * self.link(f[0])
+        rate = exposure_of(self, aux) * self.link(f[0])
         # Large rates come from the normal limit: the sampler's integers would overflow.
         limit = jnp.maximum(jnp.round(rate + jnp.sqrt(rate) * jax.random.normal(key, (), f.dtype)), 0)
         count = jax.random.poisson(key, jnp.minimum(rate, _LARGE_RATE), dtype=jnp.int32).astype(f.dtype)
@@ -68,7 +62,7 @@ class Poisson(Likelihood):
 
     def cdf(self, y: Scalar, f: Latents, aux: Aux) -> Scalar:
         """The probability of an observation up to y given the latents."""
-        rate = _exposure(aux) * self.link(f[0])
+        rate = exposure_of(self, aux) * self.link(f[0])
         count = jnp.maximum(jnp.floor(y), 0) + 1
         small = jnp.minimum(rate, _LONG_SUM)
         # Wilson and Hilferty (1931) for large rates, where the incomplete gamma function loses its digits.
@@ -81,36 +75,10 @@ class Poisson(Likelihood):
         if not isinstance(self.link, links.Exp):
             return super().predictive_moments(marginal, aux, cubature)
         variance = marginal.cov[0, 0]
-        mean = _exposure(aux) * jnp.exp(marginal.mean[0] + variance / 2)
+        mean = exposure_of(self, aux) * jnp.exp(marginal.mean[0] + variance / 2)
         return mean, mean + mean**2 * jnp.expm1(variance)
 
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Counts are non-negative integers, exposures positive."""
-        valid = (y >= 0) & (y == np.round(y))
-        require(
-            valid.all(),
-            "Poisson",
-            "needs non-negative integer counts in y",
-            "" if valid.all() else first_offender(y, valid),
-            "Mark missing counts as NaN; pass rates as counts with their exposure in `aux`.",
-        )
-        for exposure in jax.tree.leaves(aux):
-            require(
-                (exposure > 0).all(),
-                "Poisson",
-                "needs positive exposures in `Data(aux=...)`",
-                "" if (exposure > 0).all() else first_offender(exposure, exposure > 0),
-                "Mark intervals without exposure as missing (NaN in y).",
-            )
-
-
-def _exposure(aux: Aux) -> Scalar:
-    leaves = jax.tree.leaves(aux)
-    require(
-        len(leaves) <= 1 and all(jnp.ndim(leaf) == 0 for leaf in leaves),
-        "Poisson",
-        "takes one exposure per observation through `Data(aux=...)`",
-        f"{len(leaves)} arrays of shapes {[jnp.shape(leaf) for leaf in leaves]} per observation",
-        "Pass a single array with the shape of y.",
-    )
-    return leaves[0] if leaves else jnp.asarray(1.0)
+        require_counts(self, y)
+        require_exposures(self, aux)

@@ -1,11 +1,9 @@
 """Statistically linearised expectation propagation."""
 
-import jax
 import jax.numpy as jnp
 
 from ssep.cubature import Cubature, GaussHermite
 from ssep.likelihoods.base import Likelihood, require_moments
-from ssep.linalg import solve_lower_transposed
 from ssep.marginals import Marginals
 from ssep.rules.base import CubatureRule, LinearModel, Power, check_alpha
 from ssep.sites import SiteState
@@ -33,18 +31,8 @@ class StatLinEP(CubatureRule):
 
     def update(self, likelihood: Likelihood, y: Scalar, aux: Aux, cavity: Marginals, alpha: ScalarLike) -> SiteState:
         """The site of the regression y ~ N(J f + c, R); alpha only moves the distribution of the regression."""
-        points = self.cubature.points(cavity)
-        means, variances = (
-            jnp.reshape(moment, points.weights.shape)
-            for moment in jax.vmap(lambda f: likelihood.conditional_moments(f, aux))(points.f)
-        )
-        mean = points.expect(means)
-        # In whitened coordinates the slope is E[z E[y|f]]; what it leaves unexplained is noise.
-        slope = jnp.sum(points.weights[:, None] * points.z * means[:, None], 0)
-        residual = means - mean - jnp.sum(points.z * slope, -1)
-        noise = points.expect(variances + residual**2)
-        slope = solve_lower_transposed(points.factor, slope)
-        return LinearModel(slope, mean - jnp.sum(slope * cavity.mean), noise).site(y)
+        found = likelihood.regression(cavity, aux, self.cubature)
+        return LinearModel(found.slope, found.mean - jnp.sum(found.slope * cavity.mean), found.noise).site(y)
 
     def check_likelihood(self, likelihood: Likelihood) -> None:
         """The rule needs conditional moments."""
