@@ -79,3 +79,18 @@ def test_station_example_covers_what_held_out_stations_measured(tmp_path):
     assert int(count) > 300
     assert 80 < float(coverage) < 98
     assert_is_a_plot(tmp_path / "build" / "stations.png")
+
+
+def test_detection_limit_example_shows_what_deletion_costs(tmp_path):
+    printed = run_example("detection_limit.py", tmp_path)
+    errors = [float(value) for value in re.findall(r"mean error ([+-]\d\.\d+)", printed)]
+    assert abs(errors[0]) < 0.1
+    assert errors[1] > 0.15
+    assert_is_a_plot(tmp_path / "detection_limit.png")
+
+
+def test_activities_example_is_nearly_as_good_as_the_truth(tmp_path):
+    printed = run_example("activities.py", tmp_path)
+    score, best, chance = (float(value) for value in re.findall(r": (\d\.\d{3})", printed))
+    assert score < best + 0.05 < chance
+    assert_is_a_plot(tmp_path / "activities.png")
