@@ -141,8 +141,8 @@ def test_sites_are_those_of_the_dense_rules(name, rule):
         return
     mean = np.array([0.3, 1.5, -0.2])[: entry.latents]
     cov = np.array([[0.3, 0.05, 0.02], [0.05, 0.2, 0.0], [0.02, 0.0, 0.25]])[: entry.latents, : entry.latents]
-    # A kink needs more nodes than any fixed rule has, unless there is a closed form.
-    tolerance = 1e-3 if name == "laplace" else 1e-6
+    # The oracle's differences step over the kink.
+    tolerance = 1e-4 if (name, rule) == ("laplace", "CVI") else 1e-6
     for y in entry.values:
         marginal = Marginals(jnp.asarray(mean), jnp.asarray(cov))
         site = made.update(entry.likelihood, jnp.asarray(float(y)), extra(entry), marginal, alpha)

@@ -1,5 +1,6 @@
 """Several outputs that share latents are one Gaussian process with the covariances of their mixtures."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -64,6 +65,23 @@ def test_rules_see_one_latent_of_an_output(rule):
     wanted = rule.update(Poisson(), y, extras, mixed, rule.alpha)
     np.testing.assert_allclose(got.linear, wanted.linear[0] * row, atol=1e-9)
     np.testing.assert_allclose(got.precision, wanted.precision[0, 0] * np.outer(row, row), atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", [ssep.PowerEP(1.0), ssep.StatLinEP(0.5), ssep.CVI()])
+def test_an_output_that_sees_nothing_says_nothing(rule):
+    lik = Outputs(Poisson(ssep.links.softplus), [[1.0], [0.0]])
+    y = np.array([[1.0, 2.0], [0.0, 3.0]])
+    data, prior = ssep.Data([0.0, 1.0], y, aux=Outputs.columns(y)), ssep.SDEPrior(KERNELS[0])
+
+    def energy(lik):
+        _, sites, value = ssep.sweep(prior, lik, None, rule, data)
+        return value, sites
+
+    (value, sites), slope = eqx.filter_value_and_grad(energy, has_aux=True)(lik)
+    assert np.isfinite(value)
+    assert np.isfinite(np.asarray(slope.weights)).all()
+    np.testing.assert_allclose(sites.linear[:, 1], 0, atol=1e-12)
+    np.testing.assert_allclose(sites.precision[:, 1], 0, atol=1e-12)
 
 
 def test_weights_are_learned():

@@ -141,4 +141,6 @@ class Outputs(Likelihood):
 def _mix(row: Latents, marginal: Marginals) -> Marginals:
     """The Gaussian of one output's latent."""
     variance = jnp.sum(row * jnp.sum(marginal.cov * row, -1))
+    # An output that sees no latent has none to spread nodes over; what they say of it is multiplied by zero.
+    variance = jnp.maximum(variance, float(jnp.finfo(variance.dtype).eps))
     return Marginals(jnp.sum(row * marginal.mean)[None], variance[None, None])
