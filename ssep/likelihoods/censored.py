@@ -28,10 +28,8 @@ class BoundedReading(Likelihood):
     """
 
     num_latents: ClassVar[int | None] = 1
-    variance: Scalar = eqx.field(metadata=POSITIVE)
-
-    def __init__(self, variance: ScalarLike = 1.0):
-        self.variance = as_float(variance)
+    # A converter, not a constructor: type checkers would not see that the subclasses inherit one.
+    variance: Scalar = eqx.field(default=1.0, converter=as_float, metadata=POSITIVE)
 
     @abc.abstractmethod
     def log_known(self, y: Scalar, mean: Scalar, variance: Scalar, aux: Aux) -> Scalar:
