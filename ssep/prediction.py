@@ -200,7 +200,8 @@ def _require_moments(lik: Likelihood, call: str) -> None:
     """Raise unless observations have a mean and a variance, given the latents or with them integrated out."""
     if type(lik).predictive_moments is Likelihood.predictive_moments:
         require_moments(lik, call)
-    lik.check_moments()
+    else:
+        lik.check_moments()
 
 
 @eqx.filter_jit

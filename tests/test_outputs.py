@@ -119,6 +119,16 @@ def test_mistakes_are_named(call, message):
         call()
 
 
+def test_linearised_rules_need_the_moments_of_the_likelihood_inside():
+    y = np.array([1.0, 2.0])
+    lik, data = Outputs(ssep.likelihoods.VonMises(), WEIGHTS), ssep.Data([0.0, 1.0], y, aux=np.zeros(2))
+    with pytest.raises(ValueError, match=r"`Outputs` needs `conditional_moments.*got `VonMises`, which has neither"):
+        ssep.sweep(ssep.SDEPrior(KERNELS), lik, None, ssep.StatLinEP(), data)
+    labels = ssep.likelihoods.ZeroInflated(ssep.likelihoods.Categorical(2), 0.1)
+    with pytest.raises(ValueError, match=r"`ZeroInflated` needs `conditional_moments.*got `Categorical`"):
+        ssep.sweep(ssep.SDEPrior(KERNELS), labels, None, ssep.ExtendedEP(), ssep.Data([0.0, 1.0], [0.0, 1.0]))
+
+
 def run(aux):
     data = ssep.Data([0.0, 1.0], [1.0, 2.0], aux=aux)
     return ssep.sweep(ssep.SDEPrior(KERNELS), Outputs(Poisson(), WEIGHTS), None, ssep.CVI(), data)

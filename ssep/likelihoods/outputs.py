@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ssep.checks import as_float, require
 from ssep.cubature import Cubature
-from ssep.likelihoods.base import Likelihood, Regression, Tilted
+from ssep.likelihoods.base import Likelihood, Regression, Tilted, require_moments
 from ssep.likelihoods.support import require_all
 from ssep.marginals import Marginals
 from ssep.types import Aux, Latents, Scalar, ScalarLike
@@ -118,8 +118,8 @@ class Outputs(Likelihood):
         self.likelihood.check_observations(y, extra)
 
     def check_moments(self) -> None:
-        """As the other likelihood."""
-        self.likelihood.check_moments()
+        """They exist if those of the other likelihood do."""
+        require_moments(self.likelihood, "Outputs")
 
     def _row(self, aux: Aux) -> tuple[Latents, Aux]:
         output, extra = self._parts(aux)

@@ -10,7 +10,7 @@ from jaxtyping import PRNGKeyArray
 
 from ssep.checks import as_float, require
 from ssep.constraints import PROBABILITY
-from ssep.likelihoods.base import Likelihood
+from ssep.likelihoods.base import Likelihood, require_moments
 from ssep.types import Aux, Latents, Scalar, ScalarLike
 
 
@@ -65,3 +65,7 @@ class ZeroInflated(Likelihood):
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Those of the counts."""
         self.counts.check_observations(y, aux)
+
+    def check_moments(self) -> None:
+        """They exist if those of the counts do."""
+        require_moments(self.counts, "ZeroInflated")
