@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # SciPy's OpenBLAS, behind JAX's linear algebra on CPUs, slows down badly when its threads share cores.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test lint types unit docs bench clean
+.PHONY: demo test lint types unit docs gallery bench clean
 
 demo: $(VENV)/.plot
 	$(BIN)/python examples/coal.py
@@ -24,6 +24,10 @@ unit: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/speed.py
+
+# Draws every kernel and likelihood into docs/images, and writes the page that shows them.
+gallery: $(VENV)/.plot
+	$(BIN)/python docs/_build_hooks/gallery.py
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict --quiet

@@ -79,6 +79,27 @@ class Probability(Constraint):
         return jax.nn.sigmoid(free)
 
 
+class SignedFraction(Constraint):
+    """The numbers strictly between -1 and 1, through the inverse hyperbolic tangent."""
+
+    @property
+    def requirement(self) -> tuple[str, str]:
+        """What values must be, and what to do about others."""
+        return "must lie strictly between -1 and 1", "Give a smaller number."
+
+    def holds(self, value: np.ndarray) -> bool:
+        """Whether every entry lies inside."""
+        return bool(np.all(np.abs(value) < 1))
+
+    def release(self, value: Array) -> Array:
+        """From the interval to the real line."""
+        return jnp.arctanh(value)
+
+    def impose(self, free: Array) -> Array:
+        """From the real line to the interval."""
+        return jnp.tanh(free)
+
+
 class Increasing(Constraint):
     """Vectors of numbers that increase, through the first one and the logarithms of the differences."""
 
@@ -100,10 +121,33 @@ class Increasing(Constraint):
         return jnp.cumsum(jnp.concatenate([free[:1], jnp.exp(free[1:])]))
 
 
+class Fixed(Constraint):
+    """Any finite numbers, of any shape, that are known: `fit` leaves them alone unless it is told otherwise."""
+
+    @property
+    def requirement(self) -> tuple[str, str]:
+        """What values must be, and what to do about others."""
+        return "must be finite", "Drop or fill in what is not a number."
+
+    def holds(self, value: np.ndarray) -> bool:
+        """Whether every entry is finite."""
+        return bool(np.all(np.isfinite(value)))
+
+    def release(self, value: Array) -> Array:
+        """The numbers themselves."""
+        return value
+
+    def impose(self, free: Array) -> Array:
+        """The numbers themselves."""
+        return free
+
+
 _KEY = "ssep_constraint"
 POSITIVE: dict[str, Any] = {_KEY: Positive()}
 PROBABILITY: dict[str, Any] = {_KEY: Probability()}
+SIGNED_FRACTION: dict[str, Any] = {_KEY: SignedFraction()}
 INCREASING: dict[str, Any] = {_KEY: Increasing()}
+FIXED: dict[str, Any] = {_KEY: Fixed()}
 
 
 def constraint_of(field: dataclasses.Field) -> Constraint | None:
@@ -116,7 +160,7 @@ def check_fields(module: eqx.Module) -> None:
     for field in dataclasses.fields(module):
         constraint = constraint_of(field)
         value = getattr(module, field.name)
-        if constraint is not None and is_concrete(value):
+        if constraint is not None and value is not None and is_concrete(value):
             requirement, remedy = constraint.requirement
             holds = constraint.holds(np.asarray(value))
             require(holds, f"{type(module).__name__}({field.name})", requirement, value, remedy)

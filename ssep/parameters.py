@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from ssep.checks import require
-from ssep.constraints import Constraint, Positive, constraints_of
+from ssep.constraints import Constraint, Fixed, Positive, constraints_of
 from ssep.likelihoods.base import Likelihood
 from ssep.priors.base import Prior
 
@@ -72,4 +72,5 @@ def take_apart(model: Model, trainable: Callable[[Any, Any], Any] | None) -> tup
 
 
 def _is_parameter(leaf: Any, constraint: Constraint | None) -> bool:
-    return eqx.is_inexact_array_like(leaf) and (eqx.is_array(leaf) or constraint is not None)
+    known = isinstance(constraint, Fixed)
+    return eqx.is_inexact_array_like(leaf) and not known and (eqx.is_array(leaf) or constraint is not None)

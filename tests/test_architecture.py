@@ -14,7 +14,7 @@ ROOT = pathlib.Path(ssep.__file__).parent
 # A module imports from strictly lower layers, or from its own folder.
 LAYERS = [
     ["types", "checks", "results", "progress"],
-    ["constraints", "marginals", "linalg", "locations", "records", "scanning", "gaps", "optimisers"],
+    ["constraints", "marginals", "linalg", "locations", "records", "scanning", "gaps", "optimisers", "functions"],
     ["kernels", "links", "cubature", "conditioning", "sites", "data"],
     ["likelihoods", "statespace"],
     ["rules", "priors", "smoothers"],

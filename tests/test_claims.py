@@ -65,8 +65,8 @@ def nonlinear_filter(prior, t, y, observe):
     Returns the filter's estimate of f and the energy of the predictions.
     """
     kernel = prior.kernels[0]
-    h = np.asarray(kernel.observation())
-    mean, cov = np.zeros(len(h)), np.asarray(kernel.stationary_cov())
+    h = np.asarray(kernel.observation(jnp.zeros(())))
+    mean, cov = np.zeros(len(h)), np.asarray(kernel.state_cov(jnp.zeros(())))
     estimates, energy = [], 0.0
     for k, gap in enumerate(np.diff(t, prepend=t[0])):
         a, q = np.asarray(kernel.transition(jnp.asarray(gap))), np.asarray(kernel.process_noise(jnp.asarray(gap)))

@@ -1,5 +1,6 @@
 """The README, the documentation and the examples run."""
 
+import inspect
 import pathlib
 import re
 import subprocess
@@ -9,6 +10,8 @@ import matplotlib.image
 import numpy as np
 import pytest
 from scipy import stats
+
+import ssep
 
 ROOT = pathlib.Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -20,6 +23,19 @@ CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 )
 def test_code_of_a_page_runs(page):
     exec("\n".join(CODE.findall(page.read_text())), {})
+
+
+@pytest.mark.parametrize(
+    ("module", "base"),
+    [(ssep.kernels, ssep.Kernel), (ssep.likelihoods, ssep.Likelihood)],
+    ids=["kernels", "likelihoods"],
+)
+def test_gallery_shows_everything(module, base):
+    page = (ROOT / "docs" / "concepts" / "gallery.md").read_text()
+    classes = [value for value in vars(module).values() if inspect.isclass(value) and issubclass(value, base)]
+    final = [cls.__name__ for cls in classes if not inspect.isabstract(cls)]
+    assert len(final) > 20
+    assert [name for name in final if f"| `{name}` |" not in page] == []
 
 
 def test_readme_runs_and_shows_the_energy_that_it_prints(capsys):

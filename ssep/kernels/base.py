@@ -1,7 +1,8 @@
 """What a kernel is: a covariance function that also has a state space form."""
 
 import abc
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ssep.checks import as_float, require
-from ssep.constraints import check_fields
+from ssep.constraints import Fixed, check_fields, constraints_of
 from ssep.types import Scalar, ScalarLike, State, StateMatrix
 
 if TYPE_CHECKING:
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
 
 
 class Kernel(eqx.Module):
-    """A stationary covariance function with a linear stochastic differential equation behind it.
+    """A covariance function with a linear stochastic differential equation behind it.
 
     `k(x1, x2)` is the covariance of two points (numbers, or vectors where the kernel allows them); `k1 + k2`,
-    `k1 * k2` and `2.0 * k` build new kernels. The other methods are the state space form: the process is f(t) = h'x(t)
-    with x(t + gap) = A(gap) x(t) + noise, noise ~ N(0, Q(gap)), and x(t) ~ N(0, P) at any one time.
+    `k1 * k2` and `2.0 * k` build new kernels. The other methods are the state space form: the process is
+    f(t) = h(t)'x(t) with x(t + gap) = A(gap) x(t) + noise, noise ~ N(0, Q(gap)), and x(t) ~ N(0, P(t)). Of a stationary
+    kernel neither h nor P depends on the time.
     """
 
     # NumPy numbers on the left leave the arithmetic to the kernel.
@@ -50,16 +52,33 @@ class Kernel(eqx.Module):
         """Q(gap), never by subtracting covariances; zero for a zero gap."""
 
     @abc.abstractmethod
-    def stationary_cov(self) -> StateMatrix:
-        """P, the covariance of the state at any one time."""
+    def state_cov(self, t: Scalar) -> StateMatrix:
+        """P(t), the covariance of the state at one time."""
 
     @abc.abstractmethod
-    def observation(self) -> State:
-        """h, which takes the process out of the state."""
+    def observation(self, t: Scalar) -> State:
+        """h(t), which takes the process out of the state."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether the state has the same covariance at all times."""
+        return True
+
+    @property
+    def noiseless(self) -> bool:
+        """Whether the state moves without noise."""
+        return False
 
     def blocks(self) -> "tuple[Kernel, ...]":
         """Kernels of independent processes that add up to this one; their states need not meet until the end."""
         return (self,)
+
+    def weighted(self) -> "tuple[Weighted, ...]":
+        """The process as a sum of independent ones with constant h, each times a function of time, in state order."""
+        return (Weighted(self, None),)
+
+    def check_times(self, t: np.ndarray) -> None:
+        """Raise if the process is not defined at some of these times."""
 
     def gram(self, x1: Any, x2: Any) -> Float[Array, "rows columns"]:
         """The covariance matrix between two sequences of points, shapes (n,) and (m,), or (n, R) and (m, R)."""
@@ -88,6 +107,14 @@ class Kernel(eqx.Module):
         from ssep.kernels import algebra
 
         return algebra.multiply(other, self)
+
+
+class Weighted(NamedTuple):
+    """A process times a function of time."""
+
+    kernel: Kernel
+    weight: Callable[[Scalar], Scalar] | None
+    """None for one."""
 
 
 def distance(x1: Any, x2: Any, lengthscale: Array) -> Scalar:
@@ -135,9 +162,23 @@ def _difference(x1: Any, x2: Any) -> Array:
     return difference
 
 
+def numbers(call: str, values: Any, count: int) -> tuple[Scalar, ...]:
+    """As many numbers as asked for, given one for all or one for each."""
+    given = tuple(values) if isinstance(values, Sequence) or np.ndim(values) == 1 else (values,) * count
+    requirement = f"must be one number, or one for each of {count}"
+    require(len(given) == count, call, requirement, f"{len(given)} numbers", "Give one for each.")
+    return tuple(as_float(value) for value in given)
+
+
+def require_kernel(call: str, kernel: object) -> None:
+    """Raise unless an argument is a kernel."""
+    require(isinstance(kernel, Kernel), call, "must be a kernel", repr(kernel), "See `ssep.kernels`.")
+
+
 def check_temporal(call: str, kernel: Kernel) -> None:
     """Raise unless the hyperparameters of a kernel in time are scalars."""
-    shapes = {np.shape(leaf) for leaf in jax.tree.leaves(kernel)}
+    pairs = zip(jax.tree.leaves(kernel), constraints_of(kernel), strict=True)
+    shapes = {np.shape(leaf) for leaf, constraint in pairs if not isinstance(constraint, Fixed)}
     require(
         shapes <= {()},
         call,

@@ -24,6 +24,11 @@ class Constant(Kernel):
         """One."""
         return 1
 
+    @property
+    def noiseless(self) -> bool:
+        """It moves without noise."""
+        return True
+
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two points."""
         return self.variance
@@ -36,10 +41,10 @@ class Constant(Kernel):
         """Zero."""
         return jnp.zeros((1, 1), self.variance.dtype)
 
-    def stationary_cov(self) -> StateMatrix:
+    def state_cov(self, t: Scalar) -> StateMatrix:
         """The variance."""
         return self.variance[None, None]
 
-    def observation(self) -> State:
+    def observation(self, t: Scalar) -> State:
         """The state itself."""
         return jnp.ones(1, self.variance.dtype)

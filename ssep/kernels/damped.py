@@ -68,11 +68,11 @@ class DampedOscillator(Kernel):
         rest = jnp.eye(2, dtype=angle.dtype) - transition @ transition.T
         return self.variance * jnp.where(angle < limit, integral, rest)
 
-    def stationary_cov(self) -> StateMatrix:
+    def state_cov(self, t: Scalar) -> StateMatrix:
         """The variance in both components."""
         return self.variance * jnp.eye(2, dtype=self.variance.dtype)
 
-    def observation(self) -> State:
+    def observation(self, t: Scalar) -> State:
         """The first component."""
         return jnp.array([1, 0], self.variance.dtype)
 

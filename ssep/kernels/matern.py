@@ -63,11 +63,11 @@ class Matern(Kernel):
         coefficients = self._constant(_noise_coefficients(self.order))
         return self.variance * coefficients @ lower_gamma(2 * self.order + 1, 2 * self._scaled(gap))
 
-    def stationary_cov(self) -> StateMatrix:
+    def state_cov(self, t: Scalar) -> StateMatrix:
         """The process noise of an infinite gap."""
         return self.variance * self._constant(_noise_coefficients(self.order).sum(-1))
 
-    def observation(self) -> State:
+    def observation(self, t: Scalar) -> State:
         """The process is the first component."""
         return jnp.eye(1, self.state_dim, dtype=self.variance.dtype)[0]
 

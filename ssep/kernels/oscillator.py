@@ -31,6 +31,11 @@ class Oscillator(Kernel):
         """Two: the oscillation and its quadrature component."""
         return 2
 
+    @property
+    def noiseless(self) -> bool:
+        """It moves without noise."""
+        return True
+
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two points on a line."""
         return self.variance * jnp.cos(self.angle(lag(self, x1, x2)))
@@ -44,11 +49,11 @@ class Oscillator(Kernel):
         """Zero: the oscillation is deterministic."""
         return jnp.zeros((2, 2), self.variance.dtype)
 
-    def stationary_cov(self) -> StateMatrix:
+    def state_cov(self, t: Scalar) -> StateMatrix:
         """The variance in both components."""
         return self.variance * jnp.eye(2, dtype=self.variance.dtype)
 
-    def observation(self) -> State:
+    def observation(self, t: Scalar) -> State:
         """The first component."""
         return jnp.array([1, 0], self.variance.dtype)
 
@@ -96,6 +101,11 @@ class Periodic(Kernel):
         """A constant, and an oscillator for each harmonic from 1 to `order`."""
         return 2 * self.order + 1
 
+    @property
+    def noiseless(self) -> bool:
+        """It moves without noise."""
+        return True
+
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two points on a line."""
         angles = _angle(lag(self, x1, x2), self.period) * jnp.arange(self.order + 1)
@@ -109,13 +119,13 @@ class Periodic(Kernel):
         """Zero: the process repeats exactly."""
         return jnp.zeros((self.state_dim, self.state_dim), self.variance.dtype)
 
-    def stationary_cov(self) -> StateMatrix:
+    def state_cov(self, t: Scalar) -> StateMatrix:
         """The coefficient of each harmonic in both of its components."""
-        return block_diag(*[block.stationary_cov() for block in self.blocks()])
+        return block_diag(*[block.state_cov(t) for block in self.blocks()])
 
-    def observation(self) -> State:
+    def observation(self, t: Scalar) -> State:
         """The first component of each harmonic."""
-        return jnp.concatenate([block.observation() for block in self.blocks()])
+        return jnp.concatenate([block.observation(t) for block in self.blocks()])
 
     def blocks(self) -> tuple[Kernel, ...]:
         """The harmonics."""

@@ -1,14 +1,8 @@
 """Covariance functions of places, without a state space form."""
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import equinox as eqx
-import jax.numpy as jnp
-from jaxtyping import Array, Float
-
-from ssep.checks import as_float
-from ssep.constraints import POSITIVE
-from ssep.kernels.base import Kernel, distance
+from ssep.kernels.base import Kernel
 from ssep.types import Scalar, State, StateMatrix
 
 
@@ -28,11 +22,11 @@ class SpatialKernel(Kernel):
         """There is none."""
         self._refuse()
 
-    def stationary_cov(self) -> StateMatrix:
+    def state_cov(self, t: Scalar) -> StateMatrix:
         """There is none."""
         self._refuse()
 
-    def observation(self) -> State:
+    def observation(self, t: Scalar) -> State:
         """There is none."""
         self._refuse()
 
@@ -41,14 +35,3 @@ class SpatialKernel(Kernel):
             f"`{type(self).__name__}` must be a kernel in space; got it as a kernel in time, where it has no state "
             "space form. Use `Matern52` or `Matern72` in time."
         )
-
-
-class SquaredExponential(SpatialKernel):
-    """k(r) = variance exp(-r^2 / (2 lengthscale^2)); a lengthscale per dimension if it has shape (R,)."""
-
-    variance: Scalar = eqx.field(default=1.0, converter=as_float, metadata=POSITIVE)
-    lengthscale: Float[Array, "*space"] = eqx.field(default=1.0, converter=as_float, metadata=POSITIVE)
-
-    def __call__(self, x1: Any, x2: Any) -> Scalar:
-        """The covariance between two points."""
-        return self.variance * jnp.exp(-0.5 * distance(x1, x2, self.lengthscale) ** 2)

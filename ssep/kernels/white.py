@@ -39,10 +39,10 @@ class White(Kernel):
         """A new number."""
         return jnp.where(gap == 0, 0, self.variance)[None, None]
 
-    def stationary_cov(self) -> StateMatrix:
+    def state_cov(self, t: Scalar) -> StateMatrix:
         """The variance."""
         return self.variance[None, None]
 
-    def observation(self) -> State:
+    def observation(self, t: Scalar) -> State:
         """The state itself."""
         return jnp.ones(1, self.variance.dtype)

@@ -9,20 +9,11 @@ import numpy as np
 from jaxtyping import Array
 
 from ssep.checks import as_float, is_concrete, require
+from ssep.functions import as_function
 from ssep.kernels.base import Kernel
 from ssep.types import Scalar, ScalarLike
 
 Mean = ScalarLike | Callable[..., Any]
-
-
-class Function(eqx.Module):
-    """A plain function, kept out of the arrays that JAX traces."""
-
-    function: Callable[..., Any] = eqx.field(static=True)
-
-    def __call__(self, *args: Any) -> Any:
-        """The function's value."""
-        return self.function(*args)
 
 
 def as_means(call: str, mean: Mean | Sequence[Mean] | None, count: int) -> tuple[Any, ...] | None:
@@ -49,10 +40,8 @@ def _as_mean(call: str, mean: Any) -> Any:
         f"the kernel {type(mean).__name__}",
         "Pass several kernels as a tuple: `SDEPrior((k1, k2))`.",
     )
-    if isinstance(mean, eqx.Module):
-        return mean
-    if callable(mean):
-        return Function(mean)
+    if isinstance(mean, eqx.Module) or callable(mean):
+        return as_function(mean)
     value = as_float(mean)
     finite = not is_concrete(value) or bool(np.isfinite(np.asarray(value)).all())
     require(

@@ -57,7 +57,7 @@ class Separable(eqx.Module):
         return Bundle(
             transitions=jax.vmap(self.temporal.transition)(gaps)[..., None],
             noises=jax.vmap(self.temporal.process_noise)(gaps)[..., None],
-            observation=self.temporal.observation()[:, None],
+            observation=self.temporal.observation(gaps[0])[:, None],
             spatial=self.spatial.gram(self.nodes, self.nodes) if self.exact else None,
             rows=tuple(range(begin, begin + self.nodes.shape[0])),
         )
@@ -65,6 +65,9 @@ class Separable(eqx.Module):
     def check_kernels(self, call: str) -> None:
         """Raise unless the kernels are of one process: grids of hyperparameters are for `vmap`."""
         check_temporal(f"{call}(temporal)", self.temporal)
+        stationary = self.temporal.settled and all(each.weight is None for each in self.temporal.weighted())
+        requirement, remedy = "must be stationary in time", "Use a Matern kernel with a long lengthscale."
+        require(stationary, f"{call}(temporal)", requirement, f"`{type(self.temporal).__name__}`", remedy)
         shape = jax.eval_shape(self.spatial, self.nodes[0], self.nodes[0]).shape
         require(
             shape == (),

@@ -16,7 +16,7 @@ from ssep.locations import Locations, as_places
 from ssep.priors.base import Part, Prior, begin, spread_latents
 from ssep.priors.means import Mean, as_means, mean_at
 from ssep.priors.separable import Separable
-from ssep.statespace import Belief, Dynamics, Places, StructuredDynamics
+from ssep.statespace import Belief, Dynamics, StructuredDynamics, WeightedSums
 from ssep.types import Scalar
 
 _CALL = "SpatioTemporalPrior"
@@ -137,16 +137,16 @@ class SpatioTemporalPrior(Prior):
             term.check_kernels(_CALL)
         terms = [term.as_type(data.t.dtype) for term in self.terms]
 
-        stationary = [term.temporal.stationary_cov()[..., None] for term in terms]
+        initial = [term.temporal.state_cov(data.t[0])[..., None] for term in terms]
         begins = np.cumsum([0, *(term.nodes.shape[0] for term in terms)])
 
         def over(gaps: Float[Array, " gap"]) -> StructuredDynamics:
             bundles = tuple(term.bundle(gaps, int(first)) for term, first in zip(terms, begins[:-1], strict=True))
-            return StructuredDynamics(bundles, stationary)
+            return StructuredDynamics(bundles, initial)
 
         return begin(over, data, start)
 
-    def view(self, locations: Locations) -> Places:
+    def view(self, locations: Locations) -> WeightedSums:
         """Each observation sees what the inducing places say about its place."""
         dtype, shape = locations.t.dtype, locations.shape
         terms = [term.as_type(dtype) for term in self.terms]
@@ -157,7 +157,7 @@ class SpatioTemporalPrior(Prior):
             if variance is not None:
                 unresolved[term.latent] += jnp.broadcast_to(variance, shape)
         resolved = all(term.resolves(locations.own) for term in terms)
-        return Places(
+        return WeightedSums(
             weights=tuple(weights),
             offset=self._offset(locations),
             unresolved=None if resolved else jnp.stack(unresolved, -1),

@@ -8,6 +8,6 @@ from ssep.statespace.dynamics import unpack as unpack
 from ssep.statespace.space import StateSpace as StateSpace
 from ssep.statespace.structured import Bundle as Bundle
 from ssep.statespace.structured import StructuredDynamics as StructuredDynamics
-from ssep.statespace.views import Places as Places
 from ssep.statespace.views import Shared as Shared
 from ssep.statespace.views import View as View
+from ssep.statespace.views import WeightedSums as WeightedSums

@@ -78,12 +78,10 @@ class StructuredDynamics(Dynamics):
     initial_cov: StateMatrix
     nodes: int = eqx.field(static=True)
 
-    def __init__(self, bundles: tuple[Bundle, ...], stationary: list[Float[Array, "small small own"]]):
+    def __init__(self, bundles: tuple[Bundle, ...], initial: list[Float[Array, "small small own"]]):
         self.bundles = bundles
         self.nodes = 1 + max(row for bundle in bundles for row in bundle.rows)
-        self.initial_cov = block_diag(
-            *[bundle.expand(small) for bundle, small in zip(bundles, stationary, strict=True)]
-        )
+        self.initial_cov = block_diag(*[bundle.expand(small) for bundle, small in zip(bundles, initial, strict=True)])
         self.initial_mean = jnp.zeros_like(self.initial_cov[0])
 
     @property

@@ -104,10 +104,10 @@ class Shared(View):
         return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.per_step, *leaf.shape)), nodes)
 
 
-class Places(View):
-    """Every observation has a place, and sees what the nodes of each term say about it.
+class WeightedSums(View):
+    """Every observation sees the nodes of each term with weights of its own, which follow from its place or its time.
 
-    Weights are per term: (J, m) if the places stay, (n, J, m) if they move, None where the nodes are the places.
+    Weights are per term: (J, m) if they stay, (n, J, m) if they move, None where each observation sees its own node.
     """
 
     weights: tuple[Float[Array, "..."] | None, ...]
@@ -123,7 +123,7 @@ class Places(View):
 
     @property
     def steps(self) -> PyTree[Array]:
-        """The weights of each step, if the places move."""
+        """The weights of each step, if they move."""
         return self.weights if self.moving else None
 
     def read(self, step: PyTree, nodes: Float[Array, "node columns"]) -> Float[Array, "*obs latent columns"]:
