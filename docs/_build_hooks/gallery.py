@@ -1,6 +1,6 @@
 """Draw the gallery: paths of every kernel, shapes of every likelihood, and the page that shows them.
 
-`make gallery` writes docs/images/gallery-*.png and docs/concepts/gallery.md; a test sees to it that nothing is left out.
+`make gallery` writes docs/images/gallery-*.png and docs/concepts/gallery.md; a test sees that nothing is left out.
 """
 
 import inspect
@@ -111,7 +111,7 @@ def draw_likelihoods() -> None:
     for ax, (name, (likelihood, values, latents, aux)) in zip(axes, LIKELIHOODS.items(), strict=True):
         extra = None if aux is None else jnp.asarray(aux)
         for f in latents:
-            log_prob = jax.vmap(lambda y, f=f: likelihood.log_prob(y, jnp.asarray(f), extra))(jnp.asarray(values))
+            log_prob = jax.vmap(likelihood.log_prob, (0, None, None))(jnp.asarray(values), jnp.asarray(f), extra)
             style = "o-" if likelihood.discrete else "-"
             label = f"f = {', '.join(f'{value:g}' for value in f)}"
             ax.plot(values, np.exp(log_prob), style, markersize=2.5, linewidth=0.9, label=label)
@@ -140,8 +140,8 @@ def write_page() -> None:
         "## Kernels\n\nThree draws from the prior with each kernel, over ten units of time.\n\n"
         "![Draws from every kernel](../images/gallery-kernels.png)\n\n"
         f"{rows(k, KERNELS)}\n\n"
-        "## Likelihoods\n\nThe density, or mass, of an observation at three values of its latents; of readings that are "
-        "censored or known up to an interval, the probability.\n\n"
+        "## Likelihoods\n\nThe density, or mass, of an observation at three values of its latents; of readings that "
+        "are censored or known up to an interval, the probability.\n\n"
         "![Shapes of every likelihood](../images/gallery-likelihoods.png)\n\n"
         f"{rows(lik, LIKELIHOODS)}\n"
     )
