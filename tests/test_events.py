@@ -91,9 +91,10 @@ def test_edges_that_miss_a_border_by_rounding_are_meant_to_hit_it():
     windows = [(0.0, 0.3), (0.6, 1.0)]
     edges = np.cumsum(np.full(11, 0.1)) - 0.1
     assert edges[3] != 0.3
-    data = ssep.Events([0.3, 0.6], windows).binned(edges=edges)
-    np.testing.assert_allclose(np.where(data.mask, data.aux, 0), np.repeat([0.1, 0.0, 0.1], [3, 3, 4]), rtol=1e-12)
-    np.testing.assert_array_equal(np.where(data.mask, data.y, 0), [0, 0, 1, 0, 0, 0, 1, 0, 0, 0])
+    events = ssep.Events([0.3, 0.6], windows)
+    for data in (events.binned(edges=edges), events.binned(width=0.1)):
+        np.testing.assert_allclose(np.where(data.mask, data.aux, 0), np.repeat([0.1, 0.0, 0.1], [3, 3, 4]), rtol=1e-12)
+        np.testing.assert_array_equal(np.where(data.mask, data.y, 0), [0, 0, 1, 0, 0, 0, 1, 0, 0, 0])
 
 
 def test_the_default_resolves_events_and_windows():

@@ -124,13 +124,14 @@ def known(t):
 NEARLY_KNOWN = ssep.SDEPrior(Matern52(1e-12, 3.0), mean=lambda t: 1.0 + jax.numpy.sin(t))
 
 
-def test_simulated_events_follow_a_known_intensity_with_windows_and_exposure():
+@pytest.mark.parametrize(("lik", "link"), [(POISSON, np.exp), (SOFTPLUS, lambda f: np.logaddexp(0, f))])
+def test_simulated_events_follow_a_known_intensity_with_windows_and_exposure(lik, link):
     scope = ssep.Events([], GAP, exposure=lambda t: 0.2 + t)
-    new = ssep.simulate_events(jax.random.key(1), NEARLY_KNOWN, scope, 200, lik=POISSON, resolution=0.02)
+    new = ssep.simulate_events(jax.random.key(1), NEARLY_KNOWN, scope, 200, lik=lik, resolution=0.02)
     assert len(new) == 200
     assert all(isinstance(one, ssep.Events) and one.exposure is scope.exposure for one in new)
     fine = np.concatenate([np.linspace(*window, 4001) for window in GAP])
-    rate = np.exp(known(fine)) * (0.2 + fine)
+    rate = link(known(fine)) * (0.2 + fine)
     inside = np.append(np.diff(fine), 0) * (np.arange(len(fine)) != 4000)
     expected = np.cumsum(rate * inside)
     counts = np.array([len(one.t) for one in new])

@@ -121,12 +121,12 @@ def given_edges(call: str, edges: Any, windows: Float[np.ndarray, "window 2"]) -
         borders = np.empty(0)
     fine = borders.ndim == 1 and len(borders) > 1 and np.isfinite(borders).all() and (np.diff(borders) > 0).all()
     require(fine, f"{call}(edges)", "must be two or more increasing times", repr(edges), "Sort them first.")
-    borders, (start, end) = snapped(borders, windows), (windows[0, 0], windows[-1, 1])
+    (first, *_, last), (start, end) = snapped(borders, windows), (windows[0, 0], windows[-1, 1])
     require(
-        borders[0] <= start and borders[-1] >= end,
+        first <= start and last >= end,
         f"{call}(edges)",
         f"must cover all windows, {start} to {end}",
-        f"{borders[0]} to {borders[-1]}",
+        f"{first} to {last}",
         "Add edges; bins of which nothing could be seen are fine.",
     )
     return borders
