@@ -24,7 +24,10 @@ from ssep.energies import Energy as Energy
 from ssep.energies import FilterEnergy as FilterEnergy
 from ssep.energies import FreeEnergy as FreeEnergy
 from ssep.energies import PowerEPEnergy as PowerEPEnergy
+from ssep.events import Events as Events
 from ssep.inference import infer as infer
+from ssep.intensities import Intensity as Intensity
+from ssep.intensities import intensity as intensity
 from ssep.kernels import Kernel as Kernel
 from ssep.learning import fit as fit
 from ssep.likelihoods import Likelihood as Likelihood
@@ -64,5 +67,6 @@ from ssep.storage import load as load
 from ssep.storage import save as save
 from ssep.streaming import update as update
 from ssep.sweep import sweep as sweep
+from ssep.thinning import simulate_events as simulate_events
 
 __version__ = "0.1.0"

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ssep.checks import as_aux, as_float, in_unit_interval, is_concrete, require
+from ssep.checks import as_aux, as_float, is_concrete, require
 from ssep.cubature import Dense, finest_gauss_hermite
 from ssep.data import Observations
 from ssep.likelihoods.base import Likelihood, require_moments
 from ssep.locations import Locations
 from ssep.marginals import Marginals
-from ssep.quantiles import quantile_of
+from ssep.quantiles import as_levels, quantile_of
 from ssep.sites import SiteState
 from ssep.smoothers.base import Smoother
 from ssep.smoothers.sequential import Sequential
@@ -82,9 +82,7 @@ class Prediction(eqx.Module):
 
     def quantile(self, q: Any) -> Float[Array, "*q_and_new"]:
         """Quantiles of observations: the smallest y up to which at least the fraction q lies."""
-        levels = as_float(q)
-        inside = in_unit_interval(levels) and (not is_concrete(levels) or bool(np.all(np.asarray(levels) < 1)))
-        require(inside, "Prediction.quantile(q)", "must lie between 0 and 1", q, "0.5 is the median.")
+        levels = as_levels("Prediction.quantile(q)", q)
         return _quantile(self._for_observations(), levels)
 
     def _for_observations(self) -> "Prediction":

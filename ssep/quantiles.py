@@ -1,11 +1,23 @@
 """Quantiles from a distribution function."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
 
+from ssep.checks import as_float, in_unit_interval, is_concrete, require
 from ssep.types import Scalar
+
+
+def as_levels(call: str, q: Any) -> Float[Array, "*shape"]:
+    """Levels of quantiles, which lie between 0 and 1."""
+    levels = as_float(q)
+    inside = in_unit_interval(levels) and (not is_concrete(levels) or bool(np.all(np.asarray(levels) < 1)))
+    require(inside, call, "must lie between 0 and 1", q, "0.5 is the median.")
+    return levels
 
 
 def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool) -> Scalar:

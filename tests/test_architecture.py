@@ -16,7 +16,7 @@ LAYERS = [
     ["types", "checks", "results", "progress"],
     ["constraints", "marginals", "linalg", "locations", "records", "scanning", "gaps", "optimisers", "functions"],
     ["kernels", "links", "cubature", "conditioning", "sites", "data"],
-    ["likelihoods", "statespace"],
+    ["likelihoods", "statespace", "events"],
     ["rules", "priors", "smoothers"],
     ["energies", "memory", "refresh"],
     ["compatibility", "steps", "solution", "fixed_point"],
@@ -24,8 +24,8 @@ LAYERS = [
     ["sweep"],
     ["inference", "timeline", "quantiles", "storage"],
     ["prediction", "components", "schedules", "parameters", "streaming"],
-    ["sampling", "learning", "cross_validation"],
-    ["checking"],
+    ["sampling", "learning", "cross_validation", "intensities"],
+    ["checking", "thinning"],
     ["datasets"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

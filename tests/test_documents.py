@@ -105,6 +105,17 @@ def test_detection_limit_example_shows_what_deletion_costs(tmp_path):
     assert_is_a_plot(tmp_path / "detection_limit.png")
 
 
+def test_events_example_covers_the_years_whose_records_were_kept_from_it(tmp_path):
+    printed = run_example("events.py", tmp_path)
+    expected, lost, others = (int(share) for share in re.findall(r"(\d+)%", printed))
+    assert lost >= 80
+    # Whole counts: intervals of 90 % hold more, and the counts that were learned from a little more than others would.
+    assert expected - 5 <= others <= 100
+    low, high = (float(value) for value in re.search(r"1900s +0 +.*\((.*) to (.*)\) +records lost", printed).groups())
+    assert low < 1.1 < high  # eleven disasters in these ten years
+    assert_is_a_plot(tmp_path / "events.png")
+
+
 def test_activities_example_is_nearly_as_good_as_the_truth(tmp_path):
     printed = run_example("activities.py", tmp_path)
     score, best, chance = (float(value) for value in re.findall(r": (\d\.\d{3})", printed))
