@@ -121,3 +121,14 @@ def test_activities_example_is_nearly_as_good_as_the_truth(tmp_path):
     score, best, chance = (float(value) for value in re.findall(r": (\d\.\d{3})", printed))
     assert score < best + 0.05 < chance
     assert_is_a_plot(tmp_path / "activities.png")
+
+
+def test_seat_belt_example_finds_the_effect_and_prefers_overdispersed_counts(tmp_path):
+    printed = run_example("seat_belts.py", tmp_path)
+    poisson, negative_binomial = (float(value) for value in re.findall(r"score (\d\.\d+)", printed))
+    assert negative_binomial < poisson - 0.03
+    best, low, high = (int(value) for value in re.search(r"by (-\d+) % \(90 %: (-\d+) to (-\d+) %\)", printed).groups())
+    # Harvey and Durbin found a reduction of 23 % in the number of car drivers killed or seriously injured.
+    assert low < -23 < high < 0
+    assert low < best < high
+    assert_is_a_plot(tmp_path / "seat_belts.png")
