@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
 from ssep.types import Scalar
 
 
-def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool) -> Scalar:
+def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool | Bool[Array, ""]) -> Scalar:
     """The smallest y with cdf(y) >= level: bracket it in growing steps, then bisect; an integer if discrete."""
     one = jnp.ones_like(level)
     largest = jnp.finfo(one.dtype).max / 8
@@ -18,7 +19,7 @@ def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool) 
 
     def wide(bracket):
         low, high = bracket
-        width = 0.25 if discrete else relative * jnp.maximum(jnp.abs(low), jnp.abs(high))
+        width = jnp.where(discrete, 0.25, relative * jnp.maximum(jnp.abs(low), jnp.abs(high)))
         return high - low > jnp.maximum(width, float(jnp.finfo(one.dtype).tiny))
 
     def halve(bracket):
@@ -33,6 +34,6 @@ def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool) 
         return halve(bracket), count + 1
 
     (low, high), _ = jax.lax.while_loop(lambda state: wide(state[0]) & (state[1] < 200), body, ((low, high), 0))
-    found = jnp.floor(high) if discrete else high
+    found = jnp.where(discrete, jnp.floor(high), high)
     # Comparisons with NaN are false: they would lead somewhere.
     return jnp.where(jnp.isnan(cdf(high)), jnp.nan, found)

@@ -17,6 +17,7 @@ from ssep.likelihoods.labels import Categorical as Categorical
 from ssep.likelihoods.labels import Ordinal as Ordinal
 from ssep.likelihoods.laplace import Laplace as Laplace
 from ssep.likelihoods.negative_binomial import NegativeBinomial as NegativeBinomial
+from ssep.likelihoods.network import RegressionNetwork as RegressionNetwork
 from ssep.likelihoods.outputs import Outputs as Outputs
 from ssep.likelihoods.poisson import Poisson as Poisson
 from ssep.likelihoods.positive import Exponential as Exponential
