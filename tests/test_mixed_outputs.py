@@ -53,7 +53,7 @@ def data():
     return ssep.Data(T, y, aux=(Outputs.columns(y), (None, exposures(y), None, None, None)))
 
 
-RULES = [ssep.PowerEP(1.0), ssep.PowerEP(0.5), ssep.ExtendedEP(0.5), ssep.StatLinEP(0.5), ssep.CVI()]
+RULES = [ssep.PowerEP(0.5), ssep.ExtendedEP(0.5), ssep.StatLinEP(0.5), ssep.CVI()]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{type(rule).__name__}-{rule.alpha}")
@@ -94,7 +94,7 @@ def test_likelihoods_that_differ_in_numbers_only_are_asked_once():
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize("rule", [ssep.PowerEP(0.5), ssep.StatLinEP(0.5), ssep.CVI()])
+@pytest.mark.parametrize("rule", [ssep.PowerEP(0.5), ssep.CVI()])
 def test_gradients_are_finite_and_right(rule):
     """The energy of a sweep and its gradient in all parameters: finite, and equal to finite differences."""
     lik, given = Outputs(LIKELIHOODS, WEIGHTS), data()
@@ -122,9 +122,10 @@ def test_noise_for_every_output_is_the_dense_process():
     np.testing.assert_allclose(solution.energy, wanted, rtol=1e-9)
 
 
-def test_predictions_are_those_of_the_outputs_own_likelihood():
+def test_predictions_are_those_of_the_outputs_own_likelihood(tmp_path):
     lik = Outputs(LIKELIHOODS, WEIGHTS)
-    solution = ssep.infer(PRIOR, lik, ssep.PowerEP(0.5), data())
+    ssep.save(tmp_path / "a.ssep", ssep.infer(PRIOR, lik, ssep.PowerEP(0.5), data()))
+    solution = ssep.load(tmp_path / "a.ssep")
     new, output = np.full(5, 2.5), np.arange(5.0)
     exposure = np.where(output == 1, 1.5, 0)
     prediction = ssep.predict(solution, new, aux=(output, (None, exposure, None, None, None)))
@@ -219,9 +220,3 @@ COLUMNS = Outputs.columns(Y)
 def test_mistakes_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_a_solution_with_several_likelihoods_is_stored(tmp_path):
-    solution = ssep.infer(PRIOR, Outputs(LIKELIHOODS, WEIGHTS), ssep.PowerEP(0.5), data(), max_sweeps=2, throw=False)
-    ssep.save(tmp_path / "a.ssep", solution)
-    assert eqx.tree_equal(ssep.load(tmp_path / "a.ssep"), solution)

@@ -237,7 +237,7 @@ def test_a_correlation_that_changes_is_found_where_a_constant_mixture_cannot():
     )
     scores = []
     for prior, lik in (network, mixture):
-        fitted = ssep.fit(prior, lik, ssep.CVI(), data, num_steps=60)
+        fitted = ssep.fit(prior, lik, ssep.CVI(), data, num_steps=40)
         prediction = ssep.predict(fitted, t[hidden], aux=np.ones(hidden.sum()))
         scores.append(-float(np.mean(prediction.log_prob(y[hidden, 1]))))
     # The noise alone has 0.5 log(2 pi e 0.04) = -0.19; the mixture is left with what the second output remembers.
