@@ -118,6 +118,25 @@ def test_sites_and_energies_are_those_of_the_librarys_own(name):
     same(ask(twin, rules, y, extra), ask(lik, rules, y, extra))
 
 
+@pytest.mark.parametrize("name", ["gamma", "negative-binomial", "student", "poisson"])
+def test_distribution_functions_are_those_of_the_librarys_own(name):
+    lik, twin, _, aux = TWINS[name]
+    extra = None if aux is None else jnp.asarray(aux)
+    # Outside the support, between integers, and inside.
+    y = jnp.array([-0.5, 0.3, 2.0])
+    found = [jax.vmap(lambda y, each=each: each.cdf(y, jnp.array([0.4]), extra))(y) for each in (twin, lik)]
+    same(*found)
+
+
+def test_extras_that_stand_for_whole_numbers_are_whole():
+    arguments = {"concentration1": EXP, "concentration0": 1.5, "total_count": lambda f, trials: trials}
+    lik, f = FromNumPyro(dist.BetaBinomial, arguments), jnp.array([0.4])
+    draws = jax.vmap(lambda key: lik.sample(key, f, jnp.asarray(9.0)))(jax.random.split(jax.random.key(0), 4000))
+    given = stats.betabinom(9, np.exp(0.4), 1.5)
+    assert float(draws.mean()) == pytest.approx(given.mean(), abs=5 * given.std() / 4000**0.5)
+    assert draws.dtype == f.dtype
+
+
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_posteriors_are_those_of_the_librarys_own(rule):
     lik, twin, values, _ = TWINS["gamma"]
@@ -213,9 +232,10 @@ def test_constants_are_learned_within_their_sets_and_bounds_are_not():
     fitted = ssep.fit(PRIOR, twin, ssep.CVI(), ssep.Data(t, y), num_steps=15)
     assert float(fitted.likelihood.arguments["concentration"].value) > 1.5
     inflated = FromNumPyro(dist.ZeroInflatedPoisson, {"gate": 0.2, "rate": EXP})
-    kinds = (other("truncated"), inflated, TWINS["ordinal"][1], other("beta-binomial"))
+    above = FromNumPyro(dist.TruncatedNormal, {"loc": Latent(), "scale": 0.8, "low": -0.5})
+    kinds = (above, inflated, TWINS["ordinal"][1], other("beta-binomial"))
     names = [{name: type(value).__name__ for name, value in lik.arguments.items()} for lik in kinds]
-    assert names[0] == {"loc": "Latent", "scale": "PositiveConstant", "low": "FixedConstant", "high": "FixedConstant"}
+    assert names[0] == {"loc": "Latent", "scale": "PositiveConstant", "low": "FixedConstant"}
     assert names[1]["gate"] == "ProbabilityConstant"
     assert names[2]["cutpoints"] == "IncreasingConstant"
     assert names[3]["total_count"] == "FixedConstant"

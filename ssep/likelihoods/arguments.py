@@ -47,38 +47,44 @@ class Constant(eqx.Module):
         """The parameter."""
 
 
-class LearnedConstant(Constant):
-    """One that `fit` learns, within its set."""
+class RealConstant(Constant):
+    """Any number, or several, learned as they are."""
 
-    value: eqx.AbstractVar[Float[Array, "..."]]
+    value: Float[Array, "..."]
 
     def __call__(self, f: Latents, aux: Aux) -> ScalarLike:
         """The parameter."""
         return self.value
 
 
-class RealConstant(LearnedConstant):
-    """Any number, or several."""
-
-    value: Float[Array, "..."]
-
-
-class PositiveConstant(LearnedConstant):
-    """A positive number."""
+class PositiveConstant(Constant):
+    """A positive number, learned through its logarithm."""
 
     value: Float[Array, "..."] = eqx.field(metadata=POSITIVE)
 
+    def __call__(self, f: Latents, aux: Aux) -> ScalarLike:
+        """The parameter."""
+        return self.value
 
-class ProbabilityConstant(LearnedConstant):
-    """A number between 0 and 1."""
+
+class ProbabilityConstant(Constant):
+    """A number between 0 and 1, learned through its log odds."""
 
     value: Float[Array, "..."] = eqx.field(metadata=PROBABILITY)
 
+    def __call__(self, f: Latents, aux: Aux) -> ScalarLike:
+        """The parameter."""
+        return self.value
 
-class IncreasingConstant(LearnedConstant):
-    """Numbers that increase."""
+
+class IncreasingConstant(Constant):
+    """Numbers that increase, learned in order."""
 
     value: Float[Array, "..."] = eqx.field(metadata=INCREASING)
+
+    def __call__(self, f: Latents, aux: Aux) -> ScalarLike:
+        """The parameter."""
+        return self.value
 
 
 class FixedConstant(Constant):
