@@ -334,10 +334,10 @@ GAMMAS, LABELS = dist.Gamma, ssep.Data([0.0, 1.0], [0.0, 2.0])
         (lambda: Latent(-1), r"`Latent\(index\)` must be a non-negative integer; got -1"),
         (
             lambda: run(made(GAMMAS, concentration=1.0, rate=EXP), [1.0, 0.0]),
-            "finite density under NumPyro's `Gamma`, whose support is Positive.*; got 0.0 at position 1",
+            "finite density of y under NumPyro's `Gamma`, whose support is Positive.*; got 0.0 at position 1",
         ),
         (lambda: run(TWINS["beta"][1], [0.5, 1.0]), "`BetaProportion`.*; got 1.0 at position 1"),
-        (lambda: run(TWINS["binomial"][1], [1.0, 4.0], [2.0, 3.0]), "`Binomial`.*; got 4.0 at position 1"),
+        (lambda: run(TWINS["binomial"][1], [1.0, 4.0], [2.0, 3.0]), "upper_bound=3.; got 4.0 at position 1"),
         (
             lambda: jax.jit(lambda t: ssep.sweep(PRIOR, TWINS["bernoulli"][1], None, ssep.PowerEP(), LABELS)[2])(0.0),
             "Boolean.*; got 2.0 at position 1",

@@ -70,6 +70,8 @@ class FromNumPyro(Likelihood):
         with known_now(arguments):
             example = example_of(distribution, arguments)
             check_single(distribution, len(example.event_shape))
+            remedy = "Give its class a `support`, for example `constraints.real`."
+            require(example.support is not None, f"{CALL}(distribution)", "must have a support", "none", remedy)
             shape = example.batch_shape
             requirement, remedy = "must be one number each", "Call `jax.vmap` for several likelihoods."
             require(shape == (), f"{CALL}(arguments)", requirement, f"values of shape {shape}", remedy)
@@ -142,12 +144,12 @@ class FromNumPyro(Likelihood):
             seen = [jax.vmap(lambda y, extra, f=f: self._look(y, f, extra))(values, extras) for f in (0.0, 1.0, -1.0)]
         if any(differ(seen[0][1], each[1]) for each in seen):
             return
-        valid = np.any([np.asarray(possible) for possible, _ in seen], 0).reshape(y.shape)
-        support = example_of(self._family, self.arguments).support
-        requirement = (
-            f"needs values of y with a finite density under NumPyro's `{self._name}`, whose support is {support}"
-        )
-        require_all(self, y, valid, requirement, "Mark missing values as NaN.")
+        valid = np.any([np.asarray(possible) for possible, _ in seen], 0)
+        with known_now():
+            first = jax.tree.map(lambda extra: extra[np.argmin(valid)], extras)
+            support = self.given(jnp.zeros(self._num_latents), first).support
+        requirement = f"needs a finite density of y under NumPyro's `{self._name}`, whose support is {support}"
+        require_all(self, y, valid.reshape(y.shape), requirement, "Mark missing values as NaN.")
 
     def check_moments(self) -> None:
         """NumPyro has a mean and a variance that are finite."""
