@@ -157,7 +157,7 @@ def _weigh(key, count, solved, smoother):
     state_space = solved.prior.discretise(solved.data, solved.start)
     view = state_space.view
     filtered = smoother.filter(state_space, solved.sites)
-    cubature = finest_gauss_hermite(view.num_latents)
+    cubature = finest_gauss_hermite(solved.likelihood.node_dims(view.num_latents))
 
     def log_ratio(y, aux, f, site, unresolved):
         log_site = jnp.sum(site.linear * f) - jnp.sum(f[:, None] * site.precision * f) / 2

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from ssep.checks import as_aux, as_float, is_concrete, require
 from ssep.cubature import Dense, finest_gauss_hermite
 from ssep.data import Observations
-from ssep.likelihoods.base import Likelihood, require_moments
+from ssep.likelihoods.base import Likelihood
 from ssep.locations import Locations
 from ssep.marginals import Marginals
 from ssep.quantiles import as_levels, quantile_of
@@ -55,13 +55,13 @@ class Prediction(eqx.Module):
     @property
     def y_mean(self) -> Float[Array, "*new"]:
         """Means of observations."""
-        _require_moments(self.likelihood, "Prediction.y_mean")
+        self.likelihood.check_predictive_moments("Prediction.y_mean")
         return _moments(self._for_observations())[0]
 
     @property
     def y_var(self) -> Float[Array, "*new"]:
         """Variances of observations."""
-        _require_moments(self.likelihood, "Prediction.y_var")
+        self.likelihood.check_predictive_moments("Prediction.y_var")
         return _moments(self._for_observations())[1]
 
     def log_prob(self, y: Any) -> Float[Array, "*new"]:
@@ -194,17 +194,9 @@ def _for_each(prediction: Prediction, function):
     return function(prediction._marginals, prediction.aux)
 
 
-def _require_moments(lik: Likelihood, call: str) -> None:
-    """Raise unless observations have a mean and a variance, given the latents or with them integrated out."""
-    if type(lik).predictive_moments is Likelihood.predictive_moments:
-        require_moments(lik, call)
-    else:
-        lik.check_moments()
-
-
 @eqx.filter_jit
 def _moments(prediction: Prediction) -> tuple[Array, Array]:
-    cubature = finest_gauss_hermite(prediction.f_mean.shape[-1])
+    cubature = finest_gauss_hermite(prediction.likelihood.node_dims(prediction.f_mean.shape[-1]))
     return _for_each(prediction, lambda f, aux: prediction.likelihood.predictive_moments(f, aux, cubature))
 
 
@@ -217,7 +209,7 @@ def _log_prob(prediction: Prediction, y: Array) -> Array:
 
 def log_predictive(lik: Likelihood, observations: Observations, marginals: Marginals) -> Float[Array, "*obs"]:
     """The log of E[p(y|f)] for every observation; NaN where one is missing."""
-    cubature = finest_gauss_hermite(marginals.mean.shape[-1])
+    cubature = finest_gauss_hermite(lik.node_dims(marginals.mean.shape[-1]))
 
     def log_density(y: Scalar, aux: Aux, marginal: Marginals) -> Scalar:
         return lik.predictive_log_prob(y, marginal, aux, cubature)
@@ -231,7 +223,8 @@ def _quantile(prediction: Prediction, q: Array) -> Array:
 
     def one(level: Scalar) -> Array:
         def of_one(marginal: Marginals, aux: Aux) -> Scalar:
-            return quantile_of(lambda y: lik.predictive_cdf(y, marginal, aux, Dense()), level, lik.discrete)
+            discrete = lik.is_discrete(aux)
+            return quantile_of(lambda y: lik.predictive_cdf(y, marginal, aux, Dense()), level, discrete)
 
         return _for_each(prediction, of_one)
 

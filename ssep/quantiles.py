@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from ssep.checks import as_float, in_unit_interval, is_concrete, require
 from ssep.types import Scalar
@@ -20,7 +20,7 @@ def as_levels(call: str, q: Any) -> Float[Array, "*shape"]:
     return levels
 
 
-def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool) -> Scalar:
+def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool | Bool[Array, ""]) -> Scalar:
     """The smallest y with cdf(y) >= level: bracket it in growing steps, then bisect; an integer if discrete."""
     one = jnp.ones_like(level)
     largest = jnp.finfo(one.dtype).max / 8
@@ -30,7 +30,7 @@ def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool) 
 
     def wide(bracket):
         low, high = bracket
-        width = 0.25 if discrete else relative * jnp.maximum(jnp.abs(low), jnp.abs(high))
+        width = jnp.where(discrete, 0.25, relative * jnp.maximum(jnp.abs(low), jnp.abs(high)))
         return high - low > jnp.maximum(width, float(jnp.finfo(one.dtype).tiny))
 
     def halve(bracket):
@@ -45,6 +45,6 @@ def quantile_of(cdf: Callable[[Scalar], Scalar], level: Scalar, discrete: bool) 
         return halve(bracket), count + 1
 
     (low, high), _ = jax.lax.while_loop(lambda state: wide(state[0]) & (state[1] < 200), body, ((low, high), 0))
-    found = jnp.floor(high) if discrete else high
+    found = jnp.where(discrete, jnp.floor(high), high)
     # Comparisons with NaN are false: they would lead somewhere.
     return jnp.where(jnp.isnan(cdf(high)), jnp.nan, found)

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 from scipy import special, stats
 
 import ssep
@@ -196,6 +198,41 @@ ENTRIES = {
         lik.CensoredGaussian(0.3), censored(np.sqrt(0.3)), (-1.0, 0.5), "known", 1, -1.0, False, False
     ),
     "interval": Entry(lik.IntervalGaussian(0.3), interval(np.sqrt(0.3)), (-1.0, 0.5), "known", 1, 1.2, False, False),
+    "second-output": Entry(
+        lik.Outputs((lik.Gaussian(0.3), lik.NegativeBinomial(1.7)), [[1.0, 0.5], [0.6, -0.4]]),
+        lambda f, output: negative_binomial(1.7)(f @ np.array([[0.6], [-0.4]]), None),
+        (0, 1, 6),
+        "count",
+        2,
+        1.0,
+    ),
+    "numpyro-gumbel": Entry(
+        lik.FromNumPyro(dist.Gumbel, {"loc": lik.Latent(), "scale": 0.6}),
+        lambda f, aux: stats.gumbel_r(f[..., 0], 0.6),
+        (-1.0, 0.1, 2.5),
+        "real",
+    ),
+    "numpyro-half-normal": Entry(
+        lik.FromNumPyro(dist.HalfNormal, {"scale": lik.Latent(0, ssep.links.softplus)}),
+        lambda f, aux: stats.halfnorm(scale=softplus(f[..., 0])),
+        (0.05, 0.4, 2.5),
+        "positive",
+    ),
+    "numpyro-geometric": Entry(
+        lik.FromNumPyro(dist.Geometric, {"logits": lik.Latent()}),
+        lambda f, aux: stats.geom(special.expit(f[..., 0]), -1),
+        (0, 1, 6),
+        "count",
+        cdf=False,
+    ),
+    "numpyro-zero-inflated": Entry(
+        lik.FromNumPyro(dist.ZeroInflatedPoisson, {"gate": 0.3, "rate": lambda f, exposure: exposure * jnp.exp(f[0])}),
+        lambda f, exposure: Inflated(stats.poisson(exposure * np.exp(f[..., 0])), 0.3),
+        (0, 1, 4),
+        "count",
+        aux=1.5,
+        cdf=False,
+    ),
 }
 
 

@@ -1,6 +1,7 @@
 """Likelihoods: the distribution of one observation given its latents."""
 
 from ssep.likelihoods.angle import VonMises as VonMises
+from ssep.likelihoods.arguments import Latent as Latent
 from ssep.likelihoods.base import Likelihood as Likelihood
 from ssep.likelihoods.base import Regression as Regression
 from ssep.likelihoods.base import Tilted as Tilted
@@ -10,6 +11,7 @@ from ssep.likelihoods.censored import CensoredGaussian as CensoredGaussian
 from ssep.likelihoods.censored import IntervalGaussian as IntervalGaussian
 from ssep.likelihoods.conditionally_linear import ConditionallyLinear as ConditionallyLinear
 from ssep.likelihoods.demodulation import AmplitudeDemodulation as AmplitudeDemodulation
+from ssep.likelihoods.from_numpyro import FromNumPyro as FromNumPyro
 from ssep.likelihoods.gaussian import Gaussian as Gaussian
 from ssep.likelihoods.heteroscedastic import HeteroscedasticGaussian as HeteroscedasticGaussian
 from ssep.likelihoods.heteroscedastic import HeteroscedasticStudentT as HeteroscedasticStudentT
@@ -17,6 +19,7 @@ from ssep.likelihoods.labels import Categorical as Categorical
 from ssep.likelihoods.labels import Ordinal as Ordinal
 from ssep.likelihoods.laplace import Laplace as Laplace
 from ssep.likelihoods.negative_binomial import NegativeBinomial as NegativeBinomial
+from ssep.likelihoods.network import RegressionNetwork as RegressionNetwork
 from ssep.likelihoods.outputs import Outputs as Outputs
 from ssep.likelihoods.poisson import Poisson as Poisson
 from ssep.likelihoods.positive import Exponential as Exponential

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ssep.checks import require
 from ssep.constraints import check_fields
@@ -47,7 +47,7 @@ class Likelihood(eqx.Module):
 
     num_latents: ClassVar[int | None] = None
     discrete: ClassVar[bool] = False
-    """Whether observations are integers."""
+    """Whether all observations are integers."""
 
     def __check_init__(self) -> None:
         """Check the declared constraints."""
@@ -143,6 +143,28 @@ class Likelihood(eqx.Module):
 
     def check_moments(self) -> None:
         """Raise unless the conditional moments exist for the parameters' known values."""
+
+    def check_predictive_moments(self, call: str) -> None:
+        """Raise unless observations have a mean and a variance, given the latents or with them integrated out."""
+        if type(self).predictive_moments is Likelihood.predictive_moments:
+            require_moments(self, call)
+        else:
+            self.check_moments()
+
+    def is_discrete(self, aux: Aux) -> bool | Bool[Array, ""]:
+        """Whether an observation with these extras is an integer: `discrete`, unless overridden."""
+        return self.discrete
+
+    def node_dims(self, count: int) -> int:
+        """For how many of so many latents nodes are needed: all, unless overridden."""
+        return count
+
+    def stand_in(self, aux: Aux) -> tuple[float, Aux]:
+        """A possible observation and its extras, for `Outputs` to compute with where one is of another likelihood.
+
+        One, and ones for all extras, unless overridden.
+        """
+        return 1.0, jax.tree.map(lambda extra: 1.0, aux)
 
     def _log_prob_at(self, y: Scalar, points: Points, aux: Aux) -> Float[Array, " points"]:
         return points.evaluate(lambda f: as_scalar(self, self.log_prob(y, f, aux)))

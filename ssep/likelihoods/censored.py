@@ -102,3 +102,7 @@ class IntervalGaussian(BoundedReading):
         for upper in jax.tree.leaves(aux):
             remedy = "Give the lower ends in y and the upper ends in `aux`."
             require_all(self, y, y < upper, "needs lower ends in y that are below their upper ends in `aux`", remedy)
+
+    def stand_in(self, aux: Aux) -> tuple[float, Aux]:
+        """The interval from 0 to 1."""
+        return 0.0, jax.tree.map(lambda upper: 1.0, aux)

@@ -21,19 +21,30 @@ class ConditionallyLinear(Likelihood):
 
     The linear ones are integrated out in closed form, so that cubature runs over the others alone: three latents
     instead of six for `AmplitudeDemodulation` with three components, one instead of two for `HeteroscedasticGaussian`.
-    A subclass writes `split` and `given`. The latents come in the order (f, g).
+    A subclass writes `split` and `given`, and `selection` if an observation depends on some of the latents only. The
+    latents that it does depend on come in the order (f, g).
     """
 
     @abc.abstractmethod
     def split(self, count: int) -> int:
-        """How many of so many latents are linear: the first ones."""
+        """How many of so many latents, those of one observation, are linear: the first ones."""
 
     @abc.abstractmethod
     def given(self, g: Float[Array, " other"], aux: Aux) -> tuple[Float[Array, " linear"], Scalar]:
         """a(g) and v(g)."""
 
+    def selection(self, count: int, aux: Aux) -> Float[Array, "own latent"] | None:
+        """Rows with a single one that pick an observation's own latents out of so many; None takes all."""
+        return None
+
+    def node_dims(self, count: int) -> int:
+        """The linear latents need no nodes."""
+        return count - self.split(count)
+
     def conditional_moments(self, f: Latents, aux: Aux) -> tuple[Scalar, Scalar]:
         """E[y|f] and Var[y|f]."""
+        selection = self.selection(f.shape[0], aux)
+        f = f if selection is None else jnp.sum(selection * f, -1)
         linear = self.split(f.shape[0])
         weights, variance = self.given(f[linear:], aux)
         return jnp.sum(weights * f[:linear]), variance
@@ -86,7 +97,7 @@ class ConditionallyLinear(Likelihood):
         aside = jnp.sum((nodes.direction - by_linear) ** 2, -1)
         noise = jnp.sum(nodes.weights * (nodes.noise + left**2 + aside))
         slope = solve_lower_transposed(nodes.factor, jnp.concatenate([by_others, by_linear]))
-        return Regression(mean, jnp.roll(slope, nodes.shift), noise)
+        return Regression(mean, nodes.back(slope), noise)
 
     def predictive_log_prob(self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature) -> Scalar:
         """Cubature over the other latents, with many nodes for one of them."""
@@ -105,10 +116,11 @@ class ConditionallyLinear(Likelihood):
         return jnp.sum(nodes.weights * ndtr((y - nodes.mean) / jnp.sqrt(nodes.spread + nodes.noise)))
 
     def _fine(self, marginal: Marginals, cubature: Cubature) -> Cubature:
-        count = marginal.mean.shape[0]
-        return Dense() if count - self.split(count) == 1 else cubature
+        return Dense() if self.node_dims(marginal.mean.shape[0]) == 1 else cubature
 
     def _nodes(self, marginal: Marginals, aux: Aux, cubature: Cubature) -> "_Nodes":
+        selection = self.selection(marginal.mean.shape[0], aux)
+        marginal = marginal if selection is None else _pick(selection, marginal)
         linear = self.split(marginal.mean.shape[0])
         # The others first, so that the factor of their covariance is the corner of the whole one.
         order = jnp.roll(jnp.arange(marginal.mean.shape[0]), -linear)
@@ -128,7 +140,14 @@ class ConditionallyLinear(Likelihood):
             direction=direction,
             factor=factor,
             shift=linear,
+            selection=selection,
         )
+
+
+def _pick(selection: Float[Array, "own latent"], marginal: Marginals) -> Marginals:
+    """The Gaussian of an observation's own latents."""
+    across = jnp.sum(selection[:, None, :] * marginal.cov, -1)
+    return Marginals(jnp.sum(selection * marginal.mean, -1), jnp.sum(across[:, None, :] * selection, -1))
 
 
 class _Nodes(eqx.Module):
@@ -145,8 +164,14 @@ class _Nodes(eqx.Module):
     factor: Float[Array, "latent latent"]
     """The Cholesky factor of the covariance of (g, f)."""
     shift: int = eqx.field(static=True)
+    selection: Float[Array, "own all"] | None
+
+    def back(self, slope: Float[Array, " latent"]) -> Float[Array, " all"]:
+        """From the order (g, f) to all latents, with zeros for those that are not the observation's own."""
+        slope = jnp.roll(slope, self.shift)
+        return slope if self.selection is None else jnp.sum(self.selection * slope[:, None], 0)
 
     def in_order(self, tilted: Tilted) -> Tilted:
-        """From (g, f) back to (f, g)."""
-        hessian = jnp.roll(tilted.hessian, (self.shift, self.shift), (0, 1))
-        return Tilted(tilted.log_normaliser, jnp.roll(tilted.gradient, self.shift), hessian)
+        """The same for a gradient and a Hessian."""
+        half = jax.vmap(self.back)(tilted.hessian)
+        return Tilted(tilted.log_normaliser, self.back(tilted.gradient), jax.vmap(self.back)(half.T))

@@ -60,6 +60,10 @@ class Beta(Likelihood):
         remedy = "Counts out of a total are `Binomial`; mark missing values as NaN."
         require_all(self, y, (y > 0) & (y < 1), "needs values strictly between 0 and 1 in y", remedy)
 
+    def stand_in(self, aux: Aux) -> tuple[float, Aux]:
+        """A proportion."""
+        return 0.5, aux
+
     def _exponents(self, f: Latents) -> tuple[Scalar, Scalar]:
         # Through the logarithm: a mean that underflows would leave no distribution.
         first, second = (jnp.exp(jnp.maximum(self.link.log(z), -80)) for z in (f[0], -f[0]))

@@ -79,3 +79,10 @@ def require_exposures(likelihood: Likelihood, aux: Aux) -> None:
     remedy = "Mark intervals without exposure as missing (NaN in y)."
     for exposure in jax.tree.leaves(aux):
         require_all(likelihood, exposure, exposure > 0, "needs positive exposures in `Data(aux=...)`", remedy)
+
+
+def require_outputs(likelihood: Likelihood, output: np.ndarray, count: int) -> None:
+    """Raise unless every observation is of one of so many outputs."""
+    valid = (output >= 0) & (output < count) & (output == np.round(output))
+    requirement, remedy = f"needs outputs from 0 to {count - 1} in `Data(aux=...)`", "Pass `Outputs.columns(y)`."
+    require_all(likelihood, output, valid, requirement, remedy)

@@ -69,3 +69,7 @@ class ZeroInflated(Likelihood):
     def check_moments(self) -> None:
         """They exist if those of the counts do."""
         require_moments(self.counts, "ZeroInflated")
+
+    def stand_in(self, aux: Aux) -> tuple[float, Aux]:
+        """That of the counts."""
+        return self.counts.stand_in(aux)
