@@ -26,7 +26,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/speed.py
 
 # Draws every kernel and likelihood into docs/images, and writes the page that shows them.
-gallery: $(VENV)/.plot
+gallery: $(VENV)/.dev
 	$(BIN)/python docs/_build_hooks/gallery.py
 
 docs: $(VENV)/.dev

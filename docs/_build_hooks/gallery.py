@@ -9,6 +9,7 @@ import pathlib
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator
 
@@ -74,6 +75,13 @@ LIKELIHOODS = {
     "LogNormal": (lik.LogNormal(0.3), POSITIVE, ONE, None),
     "Beta": (lik.Beta(8.0), UNIT, ONE, None),
     "VonMises": (lik.VonMises(3.0), np.linspace(-np.pi, np.pi, 400), ONE, None),
+    "RegressionNetwork": (lik.RegressionNetwork(0.2, 2, 1), REAL, ([1.0, 0, -1.5], [1.0, 0, 0.5], [1.0, 0, 2]), 1.0),
+    "FromNumPyro": (
+        lik.FromNumPyro(dist.Gumbel, {"loc": lik.Latent(0), "scale": 0.4}),
+        REAL,
+        ONE,
+        None,
+    ),
     "Outputs": (
         lik.Outputs(lik.Gaussian(0.2), [[1.0, 0.0], [1.0, 1.0]]),
         REAL,
