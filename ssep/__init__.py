@@ -14,6 +14,7 @@ from ssep.components import Components as Components
 from ssep.components import components as components
 from ssep.cross_validation import CrossValidation as CrossValidation
 from ssep.cross_validation import cross_validate as cross_validate
+from ssep.cubature import Adaptive as Adaptive
 from ssep.cubature import Cubature as Cubature
 from ssep.cubature import GaussHermite as GaussHermite
 from ssep.cubature import SparseGrid as SparseGrid

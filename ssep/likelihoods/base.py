@@ -174,8 +174,12 @@ def tilted_by_cubature(
     likelihood: Likelihood, y: Scalar, marginal: Marginals, alpha: ScalarLike, aux: Aux, cubature: Cubature
 ) -> Tilted:
     """The general case of `Likelihood.tilted`, for any power."""
-    points = cubature.points(marginal)
-    log_normaliser, posterior = normalise(jnp.multiply(alpha, likelihood._log_prob_at(y, points, aux)), points.weights)
+
+    def log_power(f: Latents) -> Scalar:
+        return jnp.multiply(alpha, as_scalar(likelihood, likelihood.log_prob(y, f, aux)))
+
+    points, log_ratio = cubature.around(marginal, log_power)
+    log_normaliser, posterior = normalise(points.evaluate(log_power) + log_ratio, points.weights)
     # Mean and covariance of z under the tilted distribution; z is standard normal under the Gaussian itself.
     mean = jnp.sum(posterior[:, None] * points.z, 0)
     centred = points.z - mean

@@ -64,7 +64,7 @@ class CubatureRule(Rule):
             f"{type(self).__name__}(cubature)",
             "must be a cubature rule",
             repr(self.cubature),
-            "Use `GaussHermite(20)`, `Unscented3()` or `Unscented5()`.",
+            "Use `GaussHermite(20)`, `Adaptive(20)`, `Unscented3()` or `Unscented5()`.",
         )
 
     def log_expected_power(
