@@ -134,8 +134,8 @@ class _Trace:
         if self.best is None:
             raise ValueError(
                 "`fit(prior, lik)` must start from a model with a finite energy; got "
-                f"{self.energies[-1]}. Check the hyperparameters against the scale of the data; where observations are far more "
-                "precise than the prior, as large counts are, use `cubature=ssep.Adaptive(20)`."
+                f"{self.energies[-1]}. Check the hyperparameters against the scale of the data; where observations are "
+                "far more precise than the prior, as large counts are, use `cubature=ssep.Adaptive(20)`."
             )
         return self.best
 
