@@ -405,6 +405,26 @@ def test_noise_of_the_oscillator_is_right_for_every_gap_and_quality(quality):
             np.testing.assert_allclose(noise[0, 0], 2 * gap**3 / (3 * quality), rtol=2 * gap / quality)
 
 
+@pytest.mark.parametrize("frequency", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("balance", [-0.9999, -0.5, 0.5, 0.9999])
+def test_noise_of_celerite_is_positive_semi_definite_for_every_balance(balance, frequency):
+    for gap in (1e-6, 0.1, 2.0):
+        noise = numpy_forms(Celerite(1.0, 1.0, frequency, balance), 0.0, gap)[1]
+        values = np.linalg.eigvalsh(noise)
+        assert values[0] > -1e-14 * values[1]
+
+
+def test_celerite_terms_are_those_of_the_paper_and_meet_the_oscillator():
+    term = Celerite.from_coefficients(1.3, 0.2, 0.5, 2.0)
+    for gap in (0.0, 0.4, 3.0):
+        wanted = np.exp(-0.5 * gap) * (1.3 * np.cos(2 * gap) + 0.2 * np.sin(2 * gap))
+        assert float(term(0.0, gap)) == pytest.approx(wanted, abs=1e-14)
+    quality, speed = 4.0, np.sqrt(1 - 1 / 64)
+    almost = Celerite(1.0, 2.1 / 8, 2.1 * speed, 1 - 1e-12)
+    for gap in (0.1, 0.4, 3.0):
+        assert float(almost(0.0, gap)) == pytest.approx(float(DampedOscillator(1.0, 2.1, quality)(0.0, gap)), abs=1e-11)
+
+
 def test_an_impossible_smoothness_is_refused():
     with pytest.raises(ValueError, match=r"`HalfInteger\(derivatives\)` must be an integer from 0 to 8; got 9"):
         HalfInteger(1.0, 1.0, 9)
