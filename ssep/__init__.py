@@ -24,6 +24,7 @@ from ssep.energies import Energy as Energy
 from ssep.energies import FilterEnergy as FilterEnergy
 from ssep.energies import FreeEnergy as FreeEnergy
 from ssep.energies import PowerEPEnergy as PowerEPEnergy
+from ssep.gradients import sweep_and_gradient as sweep_and_gradient
 from ssep.inference import infer as infer
 from ssep.kernels import Kernel as Kernel
 from ssep.learning import fit as fit
