@@ -26,6 +26,7 @@ from ssep.energies import FilterEnergy as FilterEnergy
 from ssep.energies import FreeEnergy as FreeEnergy
 from ssep.energies import PowerEPEnergy as PowerEPEnergy
 from ssep.events import Events as Events
+from ssep.gradients import sweep_and_gradient as sweep_and_gradient
 from ssep.inference import infer as infer
 from ssep.intensities import Intensity as Intensity
 from ssep.intensities import intensity as intensity

@@ -15,6 +15,7 @@ from ssep.sites import SiteState
 
 _CALLS = {
     "sweep": "The call is sweep(prior, lik, sites, rule, data, smoother=..., step=..., objective=...).",
+    "sweep_and_gradient": "The call is that of `sweep`.",
     "infer": "The call is infer(prior, lik, rule, data, sites=..., smoother=..., step=..., objective=...).",
     "nlpd": "The call is nlpd(solution, data).",
     "cross_validate": "The call is cross_validate(model, data, folds).",

@@ -25,6 +25,11 @@ class Energy(eqx.Module):
     The posterior is that of the part of the latents which the nodes resolve, the one that sites and cavities are about.
     """
 
+    @property
+    def reads_posterior(self) -> bool:
+        """Whether it depends on the posterior; one that does not may read `filtered.found` and the view alone."""
+        return True
+
     @abc.abstractmethod
     def __call__(
         self, likelihood: Likelihood, rule: Rule, data: Data, sites: SiteState, filtered: Filtered, posterior: Marginals
@@ -38,6 +43,11 @@ class FilterEnergy(Energy):
     Several observations of one step see each other: each is scored under the prediction updated with the sites of the
     others, and the sites' own joint normaliser accounts for their dependence.
     """
+
+    @property
+    def reads_posterior(self) -> bool:
+        """It is about predictions."""
+        return False
 
     def __call__(
         self, likelihood: Likelihood, rule: Rule, data: Data, sites: SiteState, filtered: Filtered, posterior: Marginals

@@ -29,17 +29,27 @@ class Problem(eqx.Module):
 
     def solve(self, sites: SiteState) -> tuple[Filtered, Marginals]:
         """The filter and the posterior under the sites, of what the nodes resolve."""
-        filtered = self.smoother.filter(self.state_space, sites)
+        filtered = self.smoother.filter_reversible(self.state_space, sites)
         return filtered, self.smoother.smooth(filtered)
 
     def refreshed(
         self, step: StepControl, found: SiteState, usable: Bool[Array, "*obs"], sites: SiteState
     ) -> SiteState:
         """Where one full sweep takes the sites, to differentiate; what could not be refreshed is held as found."""
+        return self.aimed(step, found, usable, sites, self.solve(sites)[1])
+
+    def aimed(
+        self,
+        step: StepControl,
+        found: SiteState,
+        usable: Bool[Array, "*obs"],
+        sites: SiteState,
+        posterior: Marginals,
+    ) -> SiteState:
+        """The same, given the posterior."""
         data = self.data.restricted(usable)
         problem = Problem(self.state_space, self.likelihood, self.rule, data, self.smoother)
-        aimed = step.aim(problem.refresh(sites, problem.solve(sites)[1]))
-        return choose(usable, aimed, found)
+        return choose(usable, step.aim(problem.refresh(sites, posterior)), found)
 
     def fit(self, posterior: Marginals, usable: Bool[Array, "*obs"]) -> Scalar:
         """The mean log density of the usable observations at the posterior means."""
@@ -90,29 +100,14 @@ def iterate(
     A cold start compares the given sites, those of a forward pass, with no sites at all: where the forward pass
     overshoots, nothing is the better place to begin. The damping of an earlier call can be taken up.
     """
-    dtype, view = sites.linear.dtype, problem.state_space.view
+    dtype = sites.linear.dtype
 
     def evaluate(sites: SiteState, damping: Scalar, num_sweeps: Int[Array, ""]) -> Progress:
-        filtered, posterior = problem.solve(sites)
-        proper = jnp.isfinite(filtered.log_normaliser) & is_sound(posterior, view.unresolved).all()
-        wanted = problem.refresh(sites, posterior)
-        fit = problem.fit(posterior, wanted.usable)
-        never = jnp.full((), jnp.inf, dtype)
-        return Progress(sites, posterior, wanted, proper, fit, damping, never, num_sweeps)
+        return assess(problem, sites, *problem.solve(sites), damping, num_sweeps)
 
     def advance(old: Progress) -> Progress:
         new = evaluate(step.move(old.sites, old.wanted, old.damping), old.damping, old.num_sweeps + 1)
-        keep, damping = step.judge(old.damping, _compare(old, new, step))
-        change = _largest_change(view.complete(old.posterior), view.complete(new.posterior)) / old.damping
-        change = jnp.where(jnp.isnan(change), jnp.inf, change)
-        # At the fixed point the residual is rounding error, and its length says nothing.
-        keep = keep | (new.proper & (change <= tol))
-        chosen = jax.tree.map(lambda a, b: jnp.where(keep, a, b), new, old)
-        return eqx.tree_at(
-            lambda progress: (progress.damping, progress.change, progress.num_sweeps),
-            chosen,
-            (damping, jnp.where(keep, change, old.change), new.num_sweeps),
-        )
+        return settle(problem, step, tol, old, new)[0]
 
     first = jnp.asarray(step.first_damping if damping is None else damping, dtype)
     none = jnp.zeros((), int)
@@ -125,9 +120,51 @@ def iterate(
         begin = jax.tree.map(lambda leaf: jnp.where(better, leaf[0], leaf[1]), begun)
     else:
         begin = evaluate(sites, first, none)
+    if max_sweeps == 0:
+        return begin
     return jax.lax.while_loop(
-        lambda progress: (progress.num_sweeps < max_sweeps) & (progress.change > tol) & progress.proper, advance, begin
+        lambda progress: (progress.num_sweeps < max_sweeps) & goes_on(progress, tol), advance, begin
     )
+
+
+def assess(
+    problem: Problem,
+    sites: SiteState,
+    filtered: Filtered,
+    posterior: Marginals,
+    damping: Scalar,
+    num_sweeps: Int[Array, ""],
+) -> Progress:
+    """How the iteration stands with sites that were solved for."""
+    proper = jnp.isfinite(filtered.log_normaliser) & is_sound(posterior, problem.state_space.view.unresolved).all()
+    wanted = problem.refresh(sites, posterior)
+    fit = problem.fit(posterior, wanted.usable)
+    never = jnp.full((), jnp.inf, sites.linear.dtype)
+    return Progress(sites, posterior, wanted, proper, fit, damping, never, num_sweeps)
+
+
+def settle(
+    problem: Problem, step: StepControl, tol: ScalarLike, old: Progress, new: Progress
+) -> tuple[Progress, Bool[Array, ""]]:
+    """Keep a step or take it back; and whether it was kept."""
+    complete = problem.state_space.view.complete
+    keep, damping = step.judge(old.damping, _compare(old, new, step))
+    change = _largest_change(complete(old.posterior), complete(new.posterior)) / old.damping
+    change = jnp.where(jnp.isnan(change), jnp.inf, change)
+    # At the fixed point the residual is rounding error, and its length says nothing.
+    keep = keep | (new.proper & (change <= tol))
+    chosen = jax.tree.map(lambda a, b: jnp.where(keep, a, b), new, old)
+    settled = eqx.tree_at(
+        lambda progress: (progress.damping, progress.change, progress.num_sweeps),
+        chosen,
+        (damping, jnp.where(keep, change, old.change), new.num_sweeps),
+    )
+    return settled, keep
+
+
+def goes_on(progress: Progress, tol: ScalarLike) -> Bool[Array, ""]:
+    """Whether there is a distribution to improve on, and something left to improve."""
+    return (progress.change > tol) & progress.proper
 
 
 def _residual(progress: Progress, step: StepControl) -> SiteState:

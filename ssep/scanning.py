@@ -21,8 +21,7 @@ def scan(body: Callable[[Any, Any], tuple[Any, Any]], start: Any, inputs: Any, *
     # The loop itself keeps the compiler from merging what is computed twice.
     body = jax.checkpoint(body, prevent_cse=False)
     length = jax.tree.leaves(inputs)[0].shape[0]
-    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(start))
-    if length * size <= _KEEP:
+    if can_keep(length, start):
         return jax.lax.scan(body, start, inputs, reverse=reverse)
     stretch = _stretch(length)
     count = -(-length // stretch)
@@ -47,6 +46,11 @@ def scan(body: Callable[[Any, Any], tuple[Any, Any]], start: Any, inputs: Any, *
     entries = (jnp.arange(stretch * count).reshape(count, stretch) < length, jax.tree.map(fold, inputs))
     last, outputs = jax.lax.scan(run, start, entries, reverse=reverse)
     return last, jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:length], outputs)
+
+
+def can_keep(length: int, carry: Any) -> bool:
+    """Whether a derivative may keep the carries of so many steps."""
+    return length * sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry)) <= _KEEP
 
 
 def _stretch(length: int) -> int:

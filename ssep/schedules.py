@@ -3,13 +3,13 @@
 import abc
 
 import equinox as eqx
-import jax
 
 from ssep.checks import require
 from ssep.data import Data
 from ssep.energies import Energy
 from ssep.inference import infer, stop_gradient
 from ssep.iteration import Problem, iterate
+from ssep.last_sweep import last_sweep
 from ssep.likelihoods.base import Likelihood
 from ssep.priors.base import Prior
 from ssep.rules.base import Rule
@@ -87,14 +87,8 @@ class Interleave(Schedule):
         """The energy at the new sites."""
         problem = Problem(prior.discretise(setting.data), lik, setting.rule, setting.data, setting.smoother)
         step = stop_gradient(setting.step)
-        done = iterate(stop_gradient(problem), guess.sites, step, 0.0, self.sweeps, damping=guess.damping)
-        sites = done.sites
-        if not self.frozen:
-            full = problem.refreshed(step, sites, done.wanted.usable, sites)
-            # The value of the sites, with the derivative of a sweep.
-            sites = jax.tree.map(lambda at, moved: at + moved - jax.lax.stop_gradient(moved), sites, full)
-        filtered, posterior = problem.solve(sites)
-        energy = setting.objective(lik, setting.rule, setting.data, sites, filtered, posterior)
+        begun = iterate(stop_gradient(problem), guess.sites, step, 0.0, self.sweeps - 1, damping=guess.damping)
+        energy, done = last_sweep(problem, begun, step, setting.objective, self.frozen)
         return energy, Guess(done.sites, done.damping)
 
 

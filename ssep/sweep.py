@@ -14,6 +14,7 @@ from ssep.rules.base import Rule
 from ssep.sites import SiteState, remove
 from ssep.smoothers.base import Smoother
 from ssep.smoothers.sequential import Sequential
+from ssep.statespace import View
 from ssep.steps import Step
 from ssep.types import Scalar
 
@@ -60,9 +61,16 @@ def _sweep(prior, lik, sites, rule, data, smoother, step, objective):
     filtered = smoother.filter(state_space, sites)
     posterior = smoother.smooth(filtered)
     energy = objective(lik, rule, data, sites, filtered, posterior)
+    moved = refreshed(lik, rule, data, state_space.view, step, sites, posterior)
+    return state_space.view.complete(posterior), moved, energy
+
+
+def refreshed(
+    lik: Likelihood, rule: Rule, data: Data, view: View, step: Step, sites: SiteState, posterior: Marginals
+) -> SiteState:
+    """Where the sites move, given the posterior of what the nodes resolve."""
     cavity = remove(posterior, sites, rule.alpha)
-    wanted = refresh(lik, rule, data.observations, cavity, state_space.view.unresolved, rule.alpha)
-    return state_space.view.complete(posterior), step(sites, wanted), energy
+    return step(sites, refresh(lik, rule, data.observations, cavity, view.unresolved, rule.alpha))
 
 
 def drop_missing(sites: SiteState, observations: Observations) -> SiteState:

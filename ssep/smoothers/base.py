@@ -1,8 +1,11 @@
 """What a smoother is: it turns a state space and sites into marginals and a normaliser."""
 
 import abc
+from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
+import jax
 from jaxtyping import Array, Float
 
 from ssep.marginals import Marginals
@@ -33,6 +36,19 @@ class Forward(eqx.Module):
     last: tuple[State, StateMatrix]
 
 
+class Found(eqx.Module):
+    """What an objective may read of a forward pass, or the derivative in it."""
+
+    predicted: Marginals
+    updated: Marginals
+    log_normaliser: Scalar
+
+
+Cotangents = tuple[Any, SiteState]
+"""Derivatives in the arrays of floats of a state space, None in place of all else, and in sites."""
+Back = Callable[[Found], tuple[Marginals, Cotangents]]
+
+
 class Filtered(eqx.Module):
     """What a forward pass knows."""
 
@@ -47,6 +63,16 @@ class Filtered(eqx.Module):
     last_mean: State
     """The state after the last step, given all sites."""
     last_cov: StateMatrix
+
+    @property
+    def found(self) -> Found:
+        """The part that objectives read."""
+        return Found(self.predicted, self.updated, self.log_normaliser)
+
+    def finding(self, found: Found) -> "Filtered":
+        """The same with another such part."""
+        where = lambda filtered: (filtered.predicted, filtered.updated, filtered.log_normaliser)  # noqa: E731
+        return eqx.tree_at(where, self, where(found))
 
     @staticmethod
     def of(
@@ -71,6 +97,24 @@ class Smoother(eqx.Module):
     @abc.abstractmethod
     def filter(self, state_space: StateSpace, sites: SiteState) -> Filtered:
         """The forward pass; sites are per observation."""
+
+    def filter_reversible(self, state_space: StateSpace, sites: SiteState) -> Filtered:
+        """The same with a derivative that may be faster, but need exist in reverse mode only."""
+        return self.filter(state_space, sites)
+
+    def filter_both_ways(self, state_space: StateSpace, sites: SiteState) -> tuple[Filtered, Back]:
+        """The forward pass, and a backward pass that gives the posterior and a derivative together.
+
+        That is a function of the derivative in what was found. Unless overridden it is two passes.
+        """
+        arrays, rest = eqx.partition(state_space, eqx.is_inexact_array)
+
+        def run(arrays: Any, sites: SiteState) -> tuple[Found, Filtered]:
+            filtered = self.filter(eqx.combine(arrays, rest), sites)
+            return filtered.found, filtered
+
+        _, pull_back, filtered = jax.vjp(run, arrays, sites, has_aux=True)
+        return filtered, lambda cotangent: (self.smooth(filtered), pull_back(cotangent))
 
     def smooth(self, filtered: Filtered) -> Marginals:
         """The backward pass: marginals of the latents of each observation given all sites."""

@@ -1,5 +1,6 @@
 """Filter and smoother one step after the other."""
 
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -29,14 +30,6 @@ class Stepwise(Record):
     def smooth(self, state_space: StateSpace) -> Marginals:
         """Posterior marginals of each observation, without means."""
 
-        def gain(step, seen, shrink, met) -> Marginals:
-            # What later sites add to those up to here: E U'a and -E U'L U E' of before, with E = I - V Gam.
-            keep = jnp.eye(shrink.shape[0], dtype=shrink.dtype) - matmul(state_space.targets(step, seen).cov, shrink)
-            kept = matmul(keep, met)
-            return Marginals(
-                state_space.spread_mean(step, kept[:, -1]), state_space.spread_product(step, kept[:, :-1], keep)
-            )
-
         def backward(adjoint, inputs):
             step, seen, shift, shrink = inputs
             cross = seen[:, :-1].T
@@ -49,14 +42,14 @@ class Stepwise(Record):
             vector = jnp.sum(shrink * met[:, -1], -1) - shift
             change = state_space.lift(step, pack(vector, matrix))
             met = pack(met[:, -1], inside)
-            gained = met if again else gain(step, seen, shrink, met)
+            gained = met if again else gain(state_space, step, seen, shrink, met)
             return state_space.pull_back(step, adjoint - change), gained
 
         again = _is_cheap(state_space)
         inputs = (state_space.steps, self.seen, self.shift, self.shrink)
         _, gained = scan(backward, jnp.zeros_like(pack(*state_space.start())), inputs, reverse=True)
         if again:
-            gained = jax.vmap(gain)(state_space.steps, self.seen, self.shrink, gained)
+            gained = jax.vmap(partial(gain, state_space))(state_space.steps, self.seen, self.shrink, gained)
         return Marginals(self.updated.mean + gained.mean, self.updated.cov - gained.cov)
 
     def means(self, state_space: StateSpace, sites: SiteState) -> Float[Array, "time *obs latent"]:
@@ -93,10 +86,6 @@ def filter_steps(state_space: StateSpace, sites: SiteState) -> Forward:
     """The forward pass."""
     again = _is_cheap(state_space)
 
-    def meet(step, site, targets: Marginals) -> Conditioned:
-        collected = state_space.collect(step, site)
-        return condition(targets.mean, targets.cov, collected.linear, collected.precision)
-
     def summary(step, seen, targets: Marginals, conditioned: Conditioned) -> _Summary:
         predicted = state_space.spread(step, targets)
         # V Gam, as part of the product U Gam that the state's own update needs.
@@ -114,13 +103,13 @@ def filter_steps(state_space: StateSpace, sites: SiteState) -> Forward:
         step, site = inputs
         moments = state_space.predict(step, moments)
         seen, targets = state_space.project(step, moments)
-        conditioned = meet(step, site, targets)
+        conditioned = meet(state_space, step, site, targets)
         kept: Any = None if again else summary(step, seen, targets, conditioned)
         return state_space.update(moments, seen, conditioned), (seen, kept)
 
     def afterwards(step, site, seen) -> _Summary:
         targets = state_space.targets(step, seen)
-        return summary(step, seen, targets, meet(step, site, targets))
+        return summary(step, seen, targets, meet(state_space, step, site, targets))
 
     inputs = (state_space.steps, sites)
     last, (seen, kept) = scan(forward, pack(*state_space.start()), inputs)
@@ -129,6 +118,19 @@ def filter_steps(state_space: StateSpace, sites: SiteState) -> Forward:
     record = Stepwise(kept.updated, seen, kept.shift, kept.shrink)
     mean, cov = unpack(last)
     return Forward(kept.predicted, kept.updated, jnp.sum(kept.log_normaliser), record, (mean, symmetrise(cov)))
+
+
+def meet(state_space: StateSpace, step: Any, site: SiteState, targets: Marginals) -> Conditioned:
+    """Condition the targets of a step on its sites."""
+    collected = state_space.collect(step, site)
+    return condition(targets.mean, targets.cov, collected.linear, collected.precision)
+
+
+def gain(state_space: StateSpace, step: Any, seen: Array, shrink: Array, met: Array) -> Marginals:
+    """What later sites add to those up to a step, given U'[L U | a]: E U'a and E U'L U E', with E = I - V Gam."""
+    keep = jnp.eye(shrink.shape[0], dtype=shrink.dtype) - matmul(state_space.targets(step, seen).cov, shrink)
+    kept = matmul(keep, met)
+    return Marginals(state_space.spread_mean(step, kept[:, -1]), state_space.spread_product(step, kept[:, :-1], keep))
 
 
 def _is_cheap(state_space: StateSpace) -> bool:

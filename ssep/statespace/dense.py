@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ssep.linalg import matmul, root_psd
+from ssep.linalg import matmul, root_psd, symmetrise
 from ssep.statespace.dynamics import Dynamics, Gap, compose
-from ssep.types import State, StateMatrix
+from ssep.types import Moments, State, StateMatrix
 
 
 class DenseDynamics(Dynamics):
@@ -37,6 +38,20 @@ class DenseDynamics(Dynamics):
     def retreat(self, gap: Gap, columns: Float[Array, "state columns"]) -> Float[Array, "state columns"]:
         """A' times a matrix."""
         return matmul(self.at(gap)[0].T, columns)
+
+    def pull_predictions(
+        self, index: Int[Array, " time"], moments: Float[Array, "time ..."], adjoint: Float[Array, "time ..."]
+    ) -> "DenseDynamics":
+        """By hand: p m' + 2 Pi A P and Pi, where the derivative in the prediction is [Pi | p]."""
+
+        def each(gap: Gap, moments: Moments, adjoint: Moments) -> tuple[Array, Array]:
+            outer = symmetrise(adjoint[:, :-1])
+            moved = matmul(self.at(gap)[0], moments[:, :-1])
+            return adjoint[:, -1:] * moments[:, -1] + 2 * matmul(outer, moved), outer
+
+        found = jax.vmap(each)(self.steps(index), moments, adjoint)
+        zero = eqx.filter(jax.tree.map(jnp.zeros_like, self), eqx.is_inexact_array)
+        return zero.with_matrices(jax.tree.map(lambda each, total: total.at[index].add(each), found, zero.matrices))
 
     def compose(self, patterns: Int[Array, "pattern length"]) -> "DenseDynamics":
         """The same over all first parts of rows of gaps."""

@@ -81,6 +81,18 @@ class Dynamics(eqx.Module):
         moved = self.advance(gap, moments)
         return pack(moved[:, -1], self.add_noise(gap, symmetrise(self.advance(gap, moved[:, :-1].T))))
 
+    def pull_predictions(
+        self, index: Int[Array, " time"], moments: Float[Array, "time ..."], adjoint: Float[Array, "time ..."]
+    ) -> "Dynamics":
+        """The derivative in all arrays, given that in the predictions from these moments over these gaps."""
+        arrays, rest = eqx.partition(self, eqx.is_inexact_array)
+
+        def predictions(arrays: "Dynamics") -> Array:
+            dynamics = eqx.combine(arrays, rest)
+            return jax.vmap(dynamics.predict)(dynamics.steps(index), moments)
+
+        return jax.vjp(predictions, arrays)[1](adjoint)[0]
+
     def begun_at(self, belief: tuple[State, StateMatrix]) -> "Dynamics":
         """The same dynamics with another start."""
         return eqx.tree_at(lambda dynamics: (dynamics.initial_mean, dynamics.initial_cov), self, belief)
