@@ -170,7 +170,7 @@ def _weigh(key, count, solved, smoother):
         return f, jnp.sum(solved.data.observations.map(log_ratio, f, solved.sites, view.unresolved))
 
     draw = posterior_paths(smoother, filtered, view.centre(solved.sites)[0])
-    each = (solved.data.t.shape[0] + 1) * filtered.last_mean.shape[0]
+    each = (solved.data.t.shape[0] + 1) * filtered.closing.mean.shape[0]
     paths, log_weights = in_batches(key, count, each, draw, weigh)
     return paths, log_weights, filtered.log_normaliser
 

@@ -148,7 +148,7 @@ def _has_rank_one(precision: LatentMatrix) -> Bool[Array, ""]:
     place, row = _largest_row(precision)
     product = row[:, None] * row
     close = jnp.abs(precision * row[place] - product) <= 8 * jnp.finfo(precision.dtype).eps * jnp.abs(product)
-    return jnp.all(close) & (row[place] >= 0)
+    return jnp.all(close) & ((row[place] > 0) | jnp.all(precision == 0))
 
 
 def _adjugate(matrix: Float[Array, "2 2"]) -> Float[Array, "2 2"]:

@@ -55,7 +55,7 @@ class FilterEnergy(Energy):
         """The energy."""
         if data.per_step is None:
             predicted = filtered.state_space.view.complete(filtered.predicted)
-            return -_log_expected_powers(likelihood, rule, data, predicted, 1.0)
+            return -(_log_expected_powers(likelihood, rule, data, predicted, 1.0) + filtered.correction)
         cavity = remove(filtered.updated, sites, 1.0)
         return -(filtered.log_normaliser + _log_ratios(likelihood, rule, data, filtered, cavity, sites, 1.0))
 

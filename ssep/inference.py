@@ -147,7 +147,7 @@ def _infer(prior, lik, rule, data, sites, start, smoother, step, objective, tol,
         change=done.change,
         result=RESULTS.where(finite, result, RESULTS.non_finite),
         start=start,
-        end=Belief(data.t[-1], filtered.last_mean, filtered.last_cov),
+        end=Belief(data.t[-1], *filtered.last),
     )
 
 

@@ -116,7 +116,9 @@ def iterate(
         both = jax.tree.map(lambda leaf: jnp.stack([leaf, jnp.zeros_like(leaf)]), sites)
         begun = jax.lax.map(lambda start: evaluate(start, first, none), both)
         length = jax.vmap(lambda progress: _length(progress, step))(begun)
-        better = begun.proper[0] & (length[0] <= length[1]) & (begun.fit[0] >= begun.fit[1])
+        ahead = (length[0] <= length[1]) & (begun.fit[0] >= begun.fit[1])
+        # Without sites there is no distribution if the prior is none.
+        better = begun.proper[0] & (ahead | ~begun.proper[1])
         begin = jax.tree.map(lambda leaf: jnp.where(better, leaf[0], leaf[1]), begun)
     else:
         begin = evaluate(sites, first, none)

@@ -132,7 +132,7 @@ def _sample_posterior(key, prior, seen, sites, start, line, where, count, smooth
     paths = posterior_paths(smoother, filtered, node_sites, node_noise)
     path_key, rest_key = jax.random.split(key)
     read = _reader(new)
-    each = (line.data.t.shape[0] + 1) * filtered.last_mean.shape[0]
+    each = (line.data.t.shape[0] + 1) * filtered.closing.mean.shape[0]
     drawn = in_batches(path_key, count, each, paths, lambda path: read(path[line.new]))
     return _with_rest(rest_key, prior, where, drawn, count)
 
@@ -154,6 +154,13 @@ def _at_times(prior: Prior, times: Float[Array, " new"]) -> Callable[[PRNGKeyArr
     order = jnp.argsort(times, stable=True)
     data = Data(times[order], jnp.full(times.shape, jnp.nan, times.dtype))
     dynamics = prior.dynamics(data)
+    require(
+        dynamics.flat is None,
+        "sample(source)",
+        "must be a solution, or a prior that is a distribution",
+        "a prior with a `Flat` number",
+        "Give the number a variance: `Constant`, `Polynomial`, `Regression`.",
+    )
     draw = prior_paths(StateSpace(dynamics, Shared(dynamics.num_nodes), data.gaps))
     return lambda key, size: draw(key, size)[:, jnp.argsort(order, stable=True)]
 

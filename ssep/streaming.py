@@ -134,4 +134,4 @@ def _belief_before(old: Solution, length: int, smoother: Smoother) -> Belief | N
 def _filter_until(old: Solution, before: int, smoother: Smoother) -> Belief:
     early = old.prior.discretise(old.data.first(before), old.start)
     filtered = smoother.filter(early, jax.tree.map(lambda leaf: leaf[:before], old.sites))
-    return Belief(old.data.t[before - 1], filtered.last_mean, filtered.last_cov)
+    return Belief(old.data.t[before - 1], *filtered.last)

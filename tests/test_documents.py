@@ -33,7 +33,8 @@ def test_code_of_a_page_runs(page):
 def test_gallery_shows_everything(module, base):
     page = (ROOT / "docs" / "concepts" / "gallery.md").read_text()
     classes = [value for value in vars(module).values() if inspect.isclass(value) and issubclass(value, base)]
-    final = [cls.__name__ for cls in classes if not inspect.isabstract(cls)]
+    # Of flat numbers there is nothing to draw.
+    final = [cls.__name__ for cls in classes if not inspect.isabstract(cls) and not cls.__name__.startswith("Flat")]
     assert len(final) > 20
     assert [name for name in final if f"| `{name}` |" not in page] == []
 

@@ -86,7 +86,17 @@ def dense_condition(mean, cov, linear, precision):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 6])
 @pytest.mark.parametrize(
-    "kind", ["full", "rank one", "diagonal with a zero", "zero", "nearly singular", "indefinite", "negative"]
+    "kind",
+    [
+        "full",
+        "rank one",
+        "diagonal with a zero",
+        "zero",
+        "nearly singular",
+        "indefinite",
+        "negative",
+        "negative with a zero",
+    ],
 )
 @given(seed=seeds)
 def test_conditioning_on_scalar_sites_equals_the_dense_formula(size, kind, seed):
@@ -102,6 +112,7 @@ def test_conditioning_on_scalar_sites_equals_the_dense_formula(size, kind, seed)
         # One negative direction, half as strong as what the Gaussian can bear; or all of them.
         "indefinite": (basis * np.r_[-0.5 / np.linalg.eigvalsh(cov).max(), np.full(size - 1, 3.0)]) @ basis.T,
         "negative": -0.5 * np.linalg.inv(cov),
+        "negative with a zero": -0.1 / np.linalg.eigvalsh(cov).max() * np.diag(np.arange(float(size)) / size),
     }[kind]
     got = condition(*map(jnp.asarray, (mean, cov, linear, precision)))
     for ours, wanted in zip(jax.tree.leaves(got), dense_condition(mean, cov, linear, precision), strict=True):

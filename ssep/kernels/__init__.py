@@ -9,6 +9,8 @@ from ssep.kernels.changes import ChangingVariance as ChangingVariance
 from ssep.kernels.composite import Composite as Composite
 from ssep.kernels.constant import Constant as Constant
 from ssep.kernels.damped import DampedOscillator as DampedOscillator
+from ssep.kernels.flat import Flat as Flat
+from ssep.kernels.flat import FlatPolynomial as FlatPolynomial
 from ssep.kernels.matern import HalfInteger as HalfInteger
 from ssep.kernels.matern import Matern as Matern
 from ssep.kernels.matern import Matern12 as Matern12

@@ -36,6 +36,11 @@ class Sum(Kernel):
         """If all parts are."""
         return all(part.noiseless for part in self.parts)
 
+    @property
+    def proper(self) -> bool:
+        """If all parts are."""
+        return all(part.proper for part in self.parts)
+
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two points."""
         return functools.reduce(jnp.add, [part(x1, x2) for part in self.parts])
@@ -79,7 +84,10 @@ class Product(Kernel):
     factors: tuple[Kernel, ...]
 
     def __check_init__(self) -> None:
-        """Check that the noise does not depend on the time."""
+        """Check that there is a distribution, and that its noise does not depend on the time."""
+        proper = all(factor.proper for factor in self.factors)
+        remedy = "A function of time times a flat number is `Modulated(Flat(), function)`."
+        require(proper, "k1 * k2", "needs factors that are distributions", "a flat one", remedy)
         growing = [factor for factor in self.factors if not factor.settled]
         noisy = [factor for factor in self.factors if factor.settled and not factor.noiseless]
         names = " * ".join(type(factor).__name__ for factor in self.factors)

@@ -69,6 +69,11 @@ class Kernel(eqx.Module):
         """Whether the state moves without noise."""
         return False
 
+    @property
+    def proper(self) -> bool:
+        """Whether the process is a distribution."""
+        return True
+
     def blocks(self) -> "tuple[Kernel, ...]":
         """Kernels of independent processes that add up to this one; their states need not meet until the end."""
         return (self,)

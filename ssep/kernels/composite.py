@@ -31,6 +31,11 @@ class Composite(Kernel):
         """As the expansion."""
         return self.expansion().noiseless
 
+    @property
+    def proper(self) -> bool:
+        """As the expansion."""
+        return self.expansion().proper
+
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two points."""
         return self.expansion()(x1, x2)

@@ -47,6 +47,11 @@ class Modulated(Kernel):
         """As the process."""
         return self.kernel.noiseless
 
+    @property
+    def proper(self) -> bool:
+        """As the process."""
+        return self.kernel.proper
+
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two times."""
         return self._at(as_float(x1)) * self.kernel(x1, x2) * self._at(as_float(x2))

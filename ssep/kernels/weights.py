@@ -32,14 +32,15 @@ def multiplied(weights: Sequence[Weight | None]) -> Weight | None:
 
 
 class Power(eqx.Module):
-    """(t - centre)^degree."""
+    """((t - centre) / scale)^degree."""
 
     centre: float = eqx.field(static=True)
     degree: int = eqx.field(static=True)
+    scale: float = eqx.field(default=1.0, static=True)
 
     def __call__(self, t: Scalar) -> Scalar:
         """The value at a time."""
-        return (t - self.centre) ** self.degree
+        return ((t - self.centre) / self.scale) ** self.degree
 
 
 class Table(eqx.Module):

@@ -13,12 +13,13 @@ from ssep.checks import is_concrete, require
 from ssep.data import Data
 from ssep.kernels.algebra import Sum
 from ssep.kernels.base import Kernel, check_temporal
+from ssep.kernels.flat import Flat
 from ssep.linalg import UNROLL_LIMIT
 from ssep.locations import Locations
 from ssep.priors.base import Part, Prior, begin, spread_latents
 from ssep.priors.means import Mean, as_means, mean_at
 from ssep.statespace import Belief, Bundle, DenseDynamics, Dynamics, Shared, StructuredDynamics, View, WeightedSums
-from ssep.types import Scalar
+from ssep.types import Scalar, State
 
 
 class _Term(NamedTuple):
@@ -90,9 +91,10 @@ class SDEPrior(Prior):
             groups.setdefault(jax.tree.structure(block), []).append((node, block))
         bundles = [_Group([node for node, _ in group], [block for _, block in group]) for group in groups.values()]
         initial = [group.each(lambda block: block.state_cov(data.t[0])) for group in bundles]
+        flat = _flat([block for group in groups.values() for _, block in group], data.t.dtype)
 
         def over(gaps: Float[Array, " gap"]) -> StructuredDynamics:
-            return StructuredDynamics(tuple(group.bundle(gaps) for group in bundles), initial)
+            return StructuredDynamics(tuple(group.bundle(gaps) for group in bundles), initial, flat)
 
         return begin(over, data, start)
 
@@ -171,7 +173,19 @@ def _dense(terms: tuple[_Term, ...], gaps: Float[Array, " gap"], t: Scalar) -> D
         observation=adds.astype(rows.dtype) @ rows,
         initial_mean=jnp.zeros_like(cov[0]),
         initial_cov=cov,
+        flat=_flat(kernels, cov.dtype),
     )
+
+
+def _flat(kernels: Sequence[Kernel], dtype: Any) -> State | None:
+    """The precisions with which numbers without a prior begin; zero for all other components of the states."""
+    if all(kernel.proper for kernel in kernels):
+        return None
+    parts = [
+        1 / kernel.reference[None] if isinstance(kernel, Flat) else jnp.zeros(kernel.state_dim, dtype)
+        for kernel in kernels
+    ]
+    return jnp.concatenate(parts)
 
 
 class _Group:

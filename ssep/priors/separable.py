@@ -65,7 +65,11 @@ class Separable(eqx.Module):
     def check_kernels(self, call: str) -> None:
         """Raise unless the kernels are of one process: grids of hyperparameters are for `vmap`."""
         check_temporal(f"{call}(temporal)", self.temporal)
-        stationary = self.temporal.settled and all(each.weight is None for each in self.temporal.weighted())
+        stationary = (
+            self.temporal.settled
+            and self.temporal.proper
+            and all(each.weight is None for each in self.temporal.weighted())
+        )
         requirement, remedy = "must be stationary in time", "Use a Matern kernel with a long lengthscale."
         require(stationary, f"{call}(temporal)", requirement, f"`{type(self.temporal).__name__}`", remedy)
         shape = jax.eval_shape(self.spatial, self.nodes[0], self.nodes[0]).shape

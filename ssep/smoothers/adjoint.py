@@ -17,7 +17,7 @@ from ssep.marginals import Marginals
 from ssep.sites import SiteState
 from ssep.smoothers.base import Forward
 from ssep.smoothers.stepwise import Stepwise, filter_steps, gain, meet
-from ssep.statespace import StateSpace, pack, unpack
+from ssep.statespace import Closing, StateSpace, pack, unpack
 from ssep.types import Moments
 
 _Steps = Float[Array, "time ..."]
@@ -70,13 +70,15 @@ class Passed(eqx.Module):
 
     def pull_back(self, cotangent: Forward) -> tuple[StateSpace, SiteState]:
         """The derivative in the state space and the sites, given that in what was found; None stands for zero."""
-        return self._go_back(cotangent, smooth=False)[1]
+        return self._go_back(cotangent, None)[1]
 
-    def smooth_and_pull_back(self, cotangent: Forward) -> tuple[Marginals, tuple[StateSpace, SiteState]]:
+    def smooth_and_pull_back(
+        self, cotangent: Forward, closing: Closing
+    ) -> tuple[Marginals, tuple[StateSpace, SiteState]]:
         """Posterior marginals, without means, and the derivative, in one pass; that in the record must be zero."""
-        return self._go_back(cotangent, smooth=True)
+        return self._go_back(cotangent, closing)
 
-    def _go_back(self, cotangent: Forward, smooth: bool) -> tuple[Any, tuple[StateSpace, SiteState]]:
+    def _go_back(self, cotangent: Forward, closing: Closing | None) -> tuple[Any, tuple[StateSpace, SiteState]]:
         state_space, steps, record = self.state_space, self.state_space.steps, _stepwise(cotangent)
         arrays, rest = eqx.partition(state_space, eqx.is_inexact_array)
         seen, targets = self._seen()
@@ -87,13 +89,13 @@ class Passed(eqx.Module):
         found, pull = jax.vjp(local, arrays, self.sites, targets)
         wanted = _cotangent_of_steps(found, cotangent)
         of_targets = pull(wanted)[2]
-        direct = _Direct(of_targets.cov, found.shift, of_targets.mean, None if smooth else record.seen)
+        direct = _Direct(of_targets.cov, found.shift, of_targets.mean, record.seen if closing is None else None)
         carried = [_cotangent_of_last(self.last, cotangent)]
-        if smooth:
-            # The smoother is the same recursion, with constants of its own.
-            zero = jnp.zeros_like
-            own = _Direct(found.shrink, zero(found.shift), found.shift, None)
-            direct, carried = jax.tree.map(lambda *both: jnp.stack(both, 1), direct, own), [*carried, zero(self.last)]
+        if closing is not None:
+            # The smoother is the same recursion, with constants and an end of its own.
+            own = _Direct(found.shrink, jnp.zeros_like(found.shift), found.shift, None)
+            direct = jax.tree.map(lambda *both: jnp.stack(both, 1), direct, own)
+            carried.append(pack(closing.shift, closing.shrink))
         else:
             direct = jax.tree.map(lambda each: each[:, None], direct)
 
@@ -109,7 +111,7 @@ class Passed(eqx.Module):
         start, adjoint = jax.lax.scan(backward, jnp.stack(carried), inputs, reverse=True)
         every = jax.vmap(each)(steps, seen, found.shrink, adjoint, direct)
         posterior = None
-        if smooth:
+        if closing is not None:
             gained = jax.vmap(partial(gain, state_space))(steps, seen, found.shrink, every.met[:, 1])
             posterior = Marginals(found.updated.mean + gained.mean, found.updated.cov - gained.cov)
         own = jax.tree.map(lambda leaf: leaf[:, 0], every)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
-from ssep.statespace import StateSpace
+from ssep.statespace import Closing, StateSpace
 from ssep.types import Scalar, State, StateMatrix
 
 
@@ -18,11 +18,11 @@ class Record(eqx.Module):
     """What a forward pass keeps for the way back: memory n s d with d targets per step, never n s s."""
 
     @abc.abstractmethod
-    def smooth(self, state_space: StateSpace) -> Marginals:
+    def smooth(self, state_space: StateSpace, closing: Closing) -> Marginals:
         """Marginals of the latents of each observation given all sites, without the prior's means."""
 
     @abc.abstractmethod
-    def means(self, state_space: StateSpace, sites: SiteState) -> Float[Array, "time *obs latent"]:
+    def means(self, state_space: StateSpace, sites: SiteState, closing: Closing) -> Float[Array, "time *obs latent"]:
         """Posterior means under sites that differ in linear parts only, without the prior's means."""
 
 
@@ -42,6 +42,7 @@ class Found(eqx.Module):
     predicted: Marginals
     updated: Marginals
     log_normaliser: Scalar
+    correction: Scalar
 
 
 Cotangents = tuple[Any, SiteState]
@@ -59,19 +60,27 @@ class Filtered(eqx.Module):
     """The same, given also the sites of its step."""
     log_normaliser: Scalar
     """The logarithm of the expected product of all sites under the prior."""
+    correction: Scalar
+    """The part of it that is found at the end, after all predictions."""
     record: Record
-    last_mean: State
-    """The state after the last step, given all sites."""
-    last_cov: StateMatrix
+    closing: Closing
+
+    @property
+    def last(self) -> tuple[State, StateMatrix]:
+        """The state after the last step, given all sites."""
+        return self.closing.mean, self.closing.cov
 
     @property
     def found(self) -> Found:
         """The part that objectives read."""
-        return Found(self.predicted, self.updated, self.log_normaliser)
+        return Found(self.predicted, self.updated, self.log_normaliser, self.correction)
 
     def finding(self, found: Found) -> "Filtered":
         """The same with another such part."""
-        where = lambda filtered: (filtered.predicted, filtered.updated, filtered.log_normaliser)  # noqa: E731
+
+        def where(tree: Any) -> Any:
+            return tree.predicted, tree.updated, tree.log_normaliser, tree.correction
+
         return eqx.tree_at(where, self, where(found))
 
     @staticmethod
@@ -80,14 +89,16 @@ class Filtered(eqx.Module):
     ) -> "Filtered":
         """What a forward pass found under sites without means, and what taking the means out took."""
         with_means = state_space.view.with_means
+        closing = state_space.close(done.last)
+        total = done.log_normaliser + closing.log_normaliser
         return Filtered(
             state_space=state_space,
             predicted=Marginals(with_means(done.predicted.mean), done.predicted.cov),
             updated=Marginals(with_means(done.updated.mean), done.updated.cov),
-            log_normaliser=done.log_normaliser if constant is None else done.log_normaliser + constant.sum(),
+            log_normaliser=total if constant is None else total + constant.sum(),
+            correction=closing.log_normaliser,
             record=record,
-            last_mean=done.last[0],
-            last_cov=done.last[1],
+            closing=closing,
         )
 
 
@@ -118,7 +129,7 @@ class Smoother(eqx.Module):
 
     def smooth(self, filtered: Filtered) -> Marginals:
         """The backward pass: marginals of the latents of each observation given all sites."""
-        found = filtered.record.smooth(filtered.state_space)
+        found = filtered.record.smooth(filtered.state_space, filtered.closing)
         return Marginals(filtered.state_space.view.with_means(found.mean), found.cov)
 
     def mean(self, filtered: Filtered, sites: SiteState) -> Float[Array, "time *obs latent"]:
@@ -126,4 +137,4 @@ class Smoother(eqx.Module):
 
         These sites have had their means taken out. Covariances do not depend on linear parts: only vectors travel.
         """
-        return filtered.record.means(filtered.state_space, sites)
+        return filtered.record.means(filtered.state_space, sites, filtered.closing)

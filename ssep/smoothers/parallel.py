@@ -7,10 +7,10 @@ from jaxtyping import Array, Float
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
 from ssep.smoothers.base import Filtered, Record, Smoother
-from ssep.smoothers.elements import adjoint, begin, join, join_back, stretch
+from ssep.smoothers.elements import Adjoint, adjoint, begin, join, join_back, stretch
 from ssep.smoothers.strides import stride_length
 from ssep.smoothers.stridewise import Folded, Stridewise, meet, pull
-from ssep.statespace import StateSpace
+from ssep.statespace import Closing, StateSpace
 
 
 class Parallelwise(Record):
@@ -18,19 +18,21 @@ class Parallelwise(Record):
 
     kept: Stridewise
 
-    def smooth(self, state_space: StateSpace) -> Marginals:
+    def smooth(self, state_space: StateSpace, closing: Closing) -> Marginals:
         """Posterior marginals of each observation, without means."""
         dynamics = self.kept.strides.dynamics
         each = jax.vmap(lambda inputs: adjoint(dynamics, inputs))(self.kept.inputs)
-        back = jax.lax.associative_scan(jax.vmap(join_back), each, reverse=True)
-        # The adjoint after a stride is that before the next; nothing follows the last.
-        after = (_next(back.vector), _next(back.matrix))
+        end = Adjoint(jnp.eye(closing.shift.shape[0], dtype=closing.shift.dtype), closing.shift, closing.shrink)
+        chain = jax.tree.map(lambda others, last: jnp.concatenate([others, last[None]]), each, end)
+        back = jax.lax.associative_scan(jax.vmap(join_back), chain, reverse=True)
+        # The adjoint after a stride is that before the next.
+        after = (back.vector[1:], back.matrix[1:])
         _, gained = jax.vmap(lambda *each: pull(dynamics, *each))(after, self.kept.inputs)
         return self.kept.complete(state_space, *gained)
 
-    def means(self, state_space: StateSpace, sites: SiteState) -> Float[Array, "time *obs latent"]:
+    def means(self, state_space: StateSpace, sites: SiteState, closing: Closing) -> Float[Array, "time *obs latent"]:
         """Posterior means under sites with other linear parts; vectors only, so one after the other will do."""
-        return self.kept.means(state_space, sites)
+        return self.kept.means(state_space, sites, closing)
 
 
 class Parallel(Smoother):
@@ -52,8 +54,3 @@ class Parallel(Smoother):
         _, kept = jax.vmap(lambda *each: meet(dynamics, *each))(before, folded.inputs)
         done = folded.complete(*kept, (found.shift[-1], found.cov[-1]))
         return Filtered.of(state_space, done, constant, Parallelwise(done.record))  # pyright: ignore[reportArgumentType]
-
-
-def _next(rows: Float[Array, "stride *rest"]) -> Float[Array, "stride *rest"]:
-    """Row k + 1 in place of row k, zeros in place of the last."""
-    return jnp.concatenate([rows[1:], jnp.zeros_like(rows[:1])])

@@ -54,7 +54,7 @@ class Sequential(Smoother):
 
         def back(cotangent: Found) -> tuple[Marginals, Cotangents]:
             of_means, of_done, of_constant = pull_complete(cotangent)
-            posterior, (of_passed, of_centred) = passed.smooth_and_pull_back(of_done)
+            posterior, (of_passed, of_centred) = passed.smooth_and_pull_back(of_done, filtered.closing)
             of_offset, of_sites = pull_centre((of_centred, of_constant))
             total = jax.tree.map(lambda *parts: sum(parts), of_means, of_passed, of_offset)
             return Marginals(view.with_means(posterior.mean), posterior.cov), (total, of_sites)

@@ -16,7 +16,7 @@ from ssep.smoothers.base import Filtered, Record, Smoother
 from ssep.smoothers.elements import Adjoint, adjoint, begin, join, join_back, stretch
 from ssep.smoothers.strides import stride_length
 from ssep.smoothers.stridewise import Folded, Stridewise, meet, pull
-from ssep.statespace import Dynamics, StateSpace
+from ssep.statespace import Closing, Dynamics, StateSpace
 
 
 class Blocks(eqx.Module):
@@ -76,26 +76,25 @@ class Shardedwise(Record):
     kept: Stridewise
     blocks: Blocks
 
-    def smooth(self, state_space: StateSpace) -> Marginals:
+    def smooth(self, state_space: StateSpace, closing: Closing) -> Marginals:
         """Posterior marginals of each observation, without means."""
         blocks = self.blocks
 
-        def backward(dynamics: Dynamics, zero: Any, inputs: Any) -> Any:
+        def backward(dynamics: Dynamics, end: Any, inputs: Any) -> Any:
             own = _fold(join_back, lambda each: adjoint(dynamics, each), inputs, reverse=True)
-            nothing = Adjoint(jnp.eye(zero[0].shape[0], dtype=zero[0].dtype), *zero)
-            after = blocks.gathered(own, nothing, join_back, lambda place, here: place > here, reverse=True)
+            closed = Adjoint(jnp.eye(end[0].shape[0], dtype=end[0].dtype), *end)
+            after = blocks.gathered(own, closed, join_back, lambda place, here: place > here, reverse=True)
             return jax.lax.scan(
                 lambda *each: pull(dynamics, *each), (after.vector, after.matrix), inputs, reverse=True
             )[1]
 
-        zero = jax.tree.map(jnp.zeros_like, state_space.start())
-        along = PartitionSpec(blocks.axis)
-        gained = blocks.run(backward, self.kept.strides.dynamics, zero, self.kept.inputs, along)
+        along, end = PartitionSpec(blocks.axis), (closing.shift, closing.shrink)
+        gained = blocks.run(backward, self.kept.strides.dynamics, end, self.kept.inputs, along)
         return self.kept.complete(state_space, *gained)
 
-    def means(self, state_space: StateSpace, sites: SiteState) -> Float[Array, "time *obs latent"]:
+    def means(self, state_space: StateSpace, sites: SiteState, closing: Closing) -> Float[Array, "time *obs latent"]:
         """Posterior means under sites with other linear parts."""
-        return self.kept.means(state_space, sites)
+        return self.kept.means(state_space, sites, closing)
 
 
 class Sharded(Smoother):

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float, Int
 
+from ssep.checks import require
 from ssep.conditioning import condition
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
 from ssep.smoothers.base import Filtered, Forward, Record, Smoother
 from ssep.smoothers.stepwise import Stepwise, filter_steps
-from ssep.statespace import Dynamics, StateSpace, pack
+from ssep.statespace import Closing, Dynamics, StateSpace, pack
 from ssep.types import StateMatrix
 
 
@@ -27,6 +28,13 @@ class SquareRoot(Smoother):
 
     def filter(self, state_space: StateSpace, sites: SiteState) -> Filtered:
         """The forward pass."""
+        require(
+            state_space.dynamics.flat is None,
+            "SquareRoot()",
+            "needs a prior for every constant",
+            "one without (`Flat`), whose removal no root expresses",
+            "Use `Sequential()`, or `Constant` with a variance.",
+        )
         centred, constant = state_space.view.centre(sites)
         done, roots = _forward(state_space, centred)
         return Filtered.of(state_space, done, constant, Rootwise(done.record, centred, jax.lax.stop_gradient(roots)))
@@ -40,13 +48,13 @@ class Rootwise(Record):
     roots: Float[Array, "time state state"]
     """Of the covariance of the state, given the sites up to each step."""
 
-    def smooth(self, state_space: StateSpace) -> Marginals:
+    def smooth(self, state_space: StateSpace, closing: Closing) -> Marginals:
         """Posterior marginals of each observation, without means."""
         return _smooth(state_space, self.sites, self.kept, self.roots)
 
-    def means(self, state_space: StateSpace, sites: SiteState) -> Float[Array, "time *obs latent"]:
+    def means(self, state_space: StateSpace, sites: SiteState, closing: Closing) -> Float[Array, "time *obs latent"]:
         """Posterior means under sites with other linear parts."""
-        return self.kept.means(state_space, sites)
+        return self.kept.means(state_space, sites, closing)
 
 
 @eqx.filter_custom_jvp
@@ -121,7 +129,8 @@ def _smooth(
 @_smooth.def_jvp
 def _smooth_jvp(primals: Any, tangents: Any) -> Any:
     def plainly(state_space: StateSpace, sites: SiteState) -> Marginals:
-        return filter_steps(state_space, sites).record.smooth(state_space)
+        done = filter_steps(state_space, sites)
+        return done.record.smooth(state_space, state_space.close(done.last))
 
     return _smooth(*primals), eqx.filter_jvp(plainly, primals[:2], tangents[:2])[1]
 

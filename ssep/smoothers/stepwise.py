@@ -14,7 +14,7 @@ from ssep.marginals import Marginals
 from ssep.scanning import scan
 from ssep.sites import SiteState
 from ssep.smoothers.base import Forward, Record
-from ssep.statespace import StateSpace, pack, unpack
+from ssep.statespace import Closing, StateSpace, pack, unpack
 
 
 class Stepwise(Record):
@@ -27,7 +27,7 @@ class Stepwise(Record):
     shrink: Float[Array, "time target target"]
     """What conditioning on the sites of each step did; see `Conditioned`."""
 
-    def smooth(self, state_space: StateSpace) -> Marginals:
+    def smooth(self, state_space: StateSpace, closing: Closing) -> Marginals:
         """Posterior marginals of each observation, without means."""
 
         def backward(adjoint, inputs):
@@ -47,12 +47,12 @@ class Stepwise(Record):
 
         again = _is_cheap(state_space)
         inputs = (state_space.steps, self.seen, self.shift, self.shrink)
-        _, gained = scan(backward, jnp.zeros_like(pack(*state_space.start())), inputs, reverse=True)
+        _, gained = scan(backward, pack(closing.shift, closing.shrink), inputs, reverse=True)
         if again:
             gained = jax.vmap(partial(gain, state_space))(state_space.steps, self.seen, self.shrink, gained)
         return Marginals(self.updated.mean + gained.mean, self.updated.cov - gained.cov)
 
-    def means(self, state_space: StateSpace, sites: SiteState) -> Float[Array, "time *obs latent"]:
+    def means(self, state_space: StateSpace, sites: SiteState, closing: Closing) -> Float[Array, "time *obs latent"]:
         """Posterior means under sites with other linear parts."""
 
         def forward(state, inputs):
@@ -77,8 +77,8 @@ class Stepwise(Record):
 
         start, _ = state_space.start()
         steps, shrink, seen = state_space.steps, self.shrink, self.seen
-        _, (predicted, shift) = jax.lax.scan(forward, start, (steps, sites, shrink, seen))
-        _, moved = jax.lax.scan(backward, jnp.zeros_like(start), (steps, shift, shrink, seen), reverse=True)
+        last, (predicted, shift) = jax.lax.scan(forward, start, (steps, sites, shrink, seen))
+        _, moved = jax.lax.scan(backward, -closing.shrink @ last, (steps, shift, shrink, seen), reverse=True)
         return predicted + moved
 
 

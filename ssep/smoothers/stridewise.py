@@ -14,7 +14,7 @@ from ssep.scanning import scan
 from ssep.sites import SiteState
 from ssep.smoothers.base import Forward, Record
 from ssep.smoothers.strides import Strides, strides_of
-from ssep.statespace import Dynamics, StateSpace, pack, unpack
+from ssep.statespace import Closing, Dynamics, StateSpace, pack, unpack
 from ssep.types import Scalar, State, StateMatrix
 
 _STRIDES_AT_ONCE = 256
@@ -33,10 +33,10 @@ class Stridewise(Record):
     shrink: Float[Array, "stride target target"]
     """What conditioning on the sites of the stride did; see `Conditioned`."""
 
-    def smooth(self, state_space: StateSpace) -> Marginals:
+    def smooth(self, state_space: StateSpace, closing: Closing) -> Marginals:
         """Posterior marginals of each observation, without means."""
-        zero = jax.tree.map(jnp.zeros_like, state_space.start())
-        _, gained = scan(lambda *each: pull(self.strides.dynamics, *each), zero, self.inputs, reverse=True)
+        start = (closing.shift, closing.shrink)
+        _, gained = scan(lambda *each: pull(self.strides.dynamics, *each), start, self.inputs, reverse=True)
         return self.complete(state_space, *gained)
 
     @property
@@ -53,7 +53,7 @@ class Stridewise(Record):
         found = self._per_step(self.mean + moved + mean, symmetrise(kept - cov))
         return jax.vmap(state_space.spread)(state_space.steps, found)
 
-    def means(self, state_space: StateSpace, sites: SiteState) -> Float[Array, "time *obs latent"]:
+    def means(self, state_space: StateSpace, sites: SiteState, closing: Closing) -> Float[Array, "time *obs latent"]:
         """Posterior means under sites with other linear parts."""
         strides = self.strides
         dynamics = strides.dynamics
@@ -82,9 +82,9 @@ class Stridewise(Record):
             self.shrink,
             self.cross,
         )
-        _, (mean, shift) = jax.lax.scan(forward, start, inputs)
+        last, (mean, shift) = jax.lax.scan(forward, start, inputs)
         inputs = (strides.gaps, strides.reading, self.cross, shift, self.shrink, self.cov)
-        _, gained = jax.lax.scan(backward, jnp.zeros_like(start), inputs, reverse=True)
+        _, gained = jax.lax.scan(backward, -closing.shrink @ last, inputs, reverse=True)
         found = mean + jnp.einsum("kij,kj->ki", self.cov, shift) + gained
         targets = strides.unfold(found.reshape(found.shape[0], strides.length, -1))
         return jax.vmap(state_space.spread_mean)(state_space.steps, targets)

@@ -20,6 +20,7 @@ class DenseDynamics(Dynamics):
     observation: Float[Array, "node state"]
     initial_mean: State
     initial_cov: StateMatrix
+    flat: State | None = None
 
     @property
     def num_nodes(self) -> int:

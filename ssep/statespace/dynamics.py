@@ -46,6 +46,8 @@ class Dynamics(eqx.Module):
 
     initial_mean: eqx.AbstractVar[State]
     initial_cov: eqx.AbstractVar[StateMatrix]
+    flat: eqx.AbstractVar[State | None]
+    """Precisions of the start that are taken out at the end, for constants without a prior; None if there are none."""
 
     @property
     @abc.abstractmethod
@@ -94,8 +96,9 @@ class Dynamics(eqx.Module):
         return jax.vjp(predictions, arrays)[1](adjoint)[0]
 
     def begun_at(self, belief: tuple[State, StateMatrix]) -> "Dynamics":
-        """The same dynamics with another start."""
-        return eqx.tree_at(lambda dynamics: (dynamics.initial_mean, dynamics.initial_cov), self, belief)
+        """The same dynamics with another start, which is all that is known."""
+        where = lambda dynamics: (dynamics.initial_mean, dynamics.initial_cov, dynamics.flat)  # noqa: E731
+        return eqx.tree_at(where, self, (*belief, None), is_leaf=lambda leaf: leaf is None)
 
     @abc.abstractmethod
     def compose(self, patterns: Int[Array, "pattern length"]) -> "Dynamics":

@@ -4,18 +4,30 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from ssep.conditioning import Conditioned
+from ssep.conditioning import Conditioned, condition
 from ssep.gaps import Gaps
 from ssep.linalg import matmul, symmetrise
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
 from ssep.statespace.dynamics import Dynamics, pack
 from ssep.statespace.views import Shared, View
-from ssep.types import Moments, State, StateMatrix
+from ssep.types import Moments, Scalar, State, StateMatrix
 
 Step = PyTree
 Seen = Float[Array, "target moments"]
 """H [P | m]: the cross-covariance of targets and state, and the mean of the targets."""
+
+
+class Closing(eqx.Module):
+    """How the state after the last step changes at the end, and what that is worth."""
+
+    shift: State
+    shrink: StateMatrix
+    """The adjoint with which the way back begins."""
+    mean: State
+    cov: StateMatrix
+    """The state itself, given everything."""
+    log_normaliser: Scalar
 
 
 class StateSpace(eqx.Module):
@@ -53,6 +65,20 @@ class StateSpace(eqx.Module):
     def start(self) -> tuple[State, StateMatrix]:
         """Mean and covariance of the state before the first step, whose gap is zero."""
         return self.dynamics.initial_mean, self.dynamics.initial_cov
+
+    def close(self, last: tuple[State, StateMatrix]) -> "Closing":
+        """What remains to be done at the end: take out the prior that constants without one began with.
+
+        They are still in the state there, and enough is known of them.
+        """
+        mean, cov = last
+        flat = self.dynamics.flat
+        if flat is None:
+            return Closing(jnp.zeros_like(mean), jnp.zeros_like(cov), mean, cov, jnp.zeros((), mean.dtype))
+        met = condition(mean, cov, jnp.zeros_like(mean), -jnp.diag(flat))
+        # The density of the prior that was taken out becomes one.
+        removed = jnp.sum(jnp.where(flat > 0, jnp.log(2 * jnp.pi / jnp.where(flat > 0, flat, 1)), 0)) / 2
+        return Closing(met.shift, met.shrink, met.mean, met.cov, met.log_normaliser + removed)
 
     def predict(self, step: Step, moments: Moments) -> Moments:
         """Carry the moments of the state over a gap."""

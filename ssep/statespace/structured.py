@@ -76,10 +76,13 @@ class StructuredDynamics(Dynamics):
     bundles: tuple[Bundle, ...]
     initial_mean: State
     initial_cov: StateMatrix
+    flat: State | None
     nodes: int = eqx.field(static=True)
 
-    def __init__(self, bundles: tuple[Bundle, ...], initial: list[Float[Array, "small small own"]]):
-        self.bundles = bundles
+    def __init__(
+        self, bundles: tuple[Bundle, ...], initial: list[Float[Array, "small small own"]], flat: State | None = None
+    ):
+        self.bundles, self.flat = bundles, flat
         self.nodes = 1 + max(row for bundle in bundles for row in bundle.rows)
         self.initial_cov = block_diag(*[bundle.expand(small) for bundle, small in zip(bundles, initial, strict=True)])
         self.initial_mean = jnp.zeros_like(self.initial_cov[0])
@@ -168,6 +171,7 @@ class StructuredDynamics(Dynamics):
             observation=self.lift(nodes).T,
             initial_mean=self.initial_mean,
             initial_cov=self.initial_cov,
+            flat=self.flat,
         )
 
     @property
