@@ -11,7 +11,7 @@ from jax.scipy.linalg import cho_factor, cho_solve
 import ssep
 from ssep.marginals import Marginals
 from ssep.smoothers.base import Filtered, Record
-from ssep.statespace import DenseDynamics, StateSpace, pack
+from ssep.statespace import Closing, DenseDynamics, StateSpace, pack
 
 
 class Kept(Record):
@@ -20,7 +20,7 @@ class Kept(Record):
     mean: jax.Array
     cov: jax.Array
 
-    def smooth(self, state_space: StateSpace) -> Marginals:
+    def smooth(self, state_space: StateSpace, closing: Closing) -> Marginals:
         """The smoother."""
         dynamics = dense(state_space)
 
@@ -42,9 +42,9 @@ class Kept(Record):
         end = observe(state_space, jax.tree.map(lambda each: each[-1], state_space.steps), *last)
         return jax.tree.map(lambda many, one: jnp.concatenate([many, one[None]]), found, end)
 
-    def means(self, state_space: StateSpace, sites: ssep.SiteState) -> jax.Array:
+    def means(self, state_space: StateSpace, sites: ssep.SiteState, closing: Closing) -> jax.Array:
         """Both passes again."""
-        return Textbook().filter(state_space, sites).record.smooth(state_space).mean
+        return Textbook().filter(state_space, sites).record.smooth(state_space, closing).mean
 
 
 def dense(state_space: StateSpace) -> DenseDynamics:
@@ -92,4 +92,6 @@ class Textbook(ssep.Smoother):
 
         inputs = (state_space.gaps.index, state_space.steps, centred)
         last, (mean, cov, predicted, updated, log_normalisers) = jax.lax.scan(forward, state_space.start(), inputs)
-        return Filtered(state_space, predicted, updated, jnp.sum(log_normalisers), Kept(mean, cov), *last)
+        closing = state_space.close(last)
+        total = jnp.sum(log_normalisers)
+        return Filtered(state_space, predicted, updated, total, closing.log_normaliser, Kept(mean, cov), closing)

@@ -74,7 +74,8 @@ def test_strides_equal_steps(name, regular, per_step, length):
         def everything(state_space, sites, other, run=run):
             done = run(state_space, sites)
             found = (done.predicted, done.updated, done.log_normaliser, done.last)
-            return *found, done.record.smooth(state_space), done.record.means(state_space, other)
+            closing = state_space.close(done.last)
+            return *found, done.record.smooth(state_space, closing), done.record.means(state_space, other, closing)
 
         results.append(jax.jit(everything)(state_space, sites, other))
     jax.tree.map(close, *results)
@@ -89,7 +90,7 @@ def test_other_smoothers_equal_sequential(name, regular, per_step, other):
 
         def everything(state_space, sites, smoother=smoother):
             filtered = smoother.filter(state_space, sites)
-            found = (filtered.predicted, filtered.updated, filtered.log_normaliser, filtered.last_cov)
+            found = (filtered.predicted, filtered.updated, filtered.log_normaliser, filtered.last[1])
             centred, _ = state_space.view.centre(sites)
             moved = ssep.SiteState(centred.linear + 1.0, centred.precision)
             return *found, smoother.smooth(filtered), smoother.mean(filtered, moved)
