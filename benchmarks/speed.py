@@ -1,11 +1,12 @@
 """How long a sweep and a training step take on the seven tasks of [W20], as ratios within one run.
 
-    python benchmarks/speed.py [task ...]
+    python benchmarks/speed.py [--together] [task ...]
 
 measures every task and rule in a process of its own and writes the tables of docs/results/speed.md, the numbers to
 benchmarks/speed.json, and the figure of time against the number of steps. A training step is the filter energy at given
 sites with its gradient, and the refreshed sites. Ratios are to a textbook filter and smoother (benchmarks/textbook.py)
-with everything else the same, and to a bound (benchmarks/bound.py) for the two passes alone.
+with everything else the same, and to a bound (benchmarks/bound.py) for the two passes alone. With --together only the
+table of posterior and gradient together is measured.
 """
 
 import json
@@ -26,6 +27,7 @@ from bound import bound
 from matplotlib import pyplot as plt
 from tasks import IMAGES, TASKS, Task
 from textbook import Textbook
+from together import buffers, compiled, one_together
 
 import ssep
 from ssep.kernels import Matern32
@@ -52,6 +54,7 @@ LONG = ("audio", "airline", "rainforest")
 # With this XLA compiles a loop over plain arithmetic into one function, whatever its size.
 WHOLE_LOOPS = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1073741824"
 SMALL = ("motorcycle", "coal", "binary")
+PAIRS = [("separate", "sweep"), ("together", "sweep"), ("together", "separate"), ("fit", "sweep")]
 
 
 def measure(call: Any, repeats: int) -> dict[str, float]:
@@ -67,13 +70,6 @@ def measure(call: Any, repeats: int) -> dict[str, float]:
     return {"compile": max(first - middle, 0.0), "median": middle, "low": low, "high": high}
 
 
-def compiled(function: Callable[[ssep.Prior, ssep.SiteState], Any], prior: ssep.Prior, sites: ssep.SiteState) -> Any:
-    """A call of the function, compiled in terms of arrays as part of a user's own program would be."""
-    arrays, rest = eqx.partition(prior, eqx.is_array)
-    run = jax.jit(lambda arrays, sites: function(eqx.combine(arrays, rest), sites))
-    return partial(run, arrays, sites)
-
-
 def sweeper(task: Task, rule: ssep.Rule, smoother: ssep.Smoother) -> Callable[[ssep.Prior, ssep.SiteState], Any]:
     """One sweep."""
     return lambda prior, sites: ssep.sweep(prior, task.likelihood, sites, rule, task.data, smoother=smoother)
@@ -87,12 +83,6 @@ def trainer(task: Task, rule: ssep.Rule) -> Callable[[ssep.Prior, ssep.SiteState
         return value, moved
 
     return eqx.filter_value_and_grad(energy, has_aux=True)
-
-
-def buffers(call: Any) -> float:
-    """What a compiled program needs besides its arguments, in MB."""
-    sizes = call.func.lower(*call.args).compile().memory_analysis()
-    return (sizes.temp_size_in_bytes + sizes.output_size_in_bytes) / 1e6
 
 
 def peak() -> float:
@@ -159,7 +149,7 @@ def table(*names: str) -> list[str]:
     return ["", f"| {' | '.join(names)} |", "| --- " * len(names) + "|"]
 
 
-def render(found: dict[str, Any], scales: dict[str, Any], whole: dict[str, Any]) -> str:
+def render(found: dict[str, Any], scales: dict[str, Any], whole: dict[str, Any], together: dict[str, Any]) -> str:
     """The tables in Markdown."""
     lines = table(
         *("task", "steps", "state", "rule", "sweep, ms", "textbook / sweep", "training step / sweep"),
@@ -191,6 +181,17 @@ def render(found: dict[str, Any], scales: dict[str, Any], whole: dict[str, Any])
         lines.append(
             f"| {name} | {milliseconds(row['sweep'])} | {slower} | {times['step'] / times['sweep']:.1f} | {above} |"
         )
+    lines += table(
+        *("task", "energy", "separate / sweep", "together / sweep", "together / separate"),
+        *("memory, MB: separate, together", "step of `fit` / sweep"),
+    )
+    for name, task in together.items():
+        for label, row in task.items():
+            parts = [row[one] / row[other] for one, other in PAIRS]
+            memory = f"{row['memory']['separate']:.1f}, {row['memory']['together']:.1f}"
+            lines.append(
+                f"| {name} | `{label}` | {parts[0]:.1f} | {parts[1]:.1f} | {parts[2]:.2f} | {memory} | {parts[3]:.1f} |"
+            )
     return "\n".join(lines)
 
 
@@ -206,16 +207,20 @@ def draw(scales: dict[str, Any]) -> None:
     figure.savefig(IMAGES / "speed.png", dpi=110)
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str], only_together: bool) -> None:
     """Measure, write and draw; if tasks are named, these alone, beside what was measured before."""
     store = ROOT / "benchmarks" / "speed.json"
-    numbers = json.loads(store.read_text()) if names else {"tasks": {}, "scales": {}, "whole loops": {}}
+    numbers = {"tasks": {}, "scales": {}, "whole loops": {}, "together": {}}
+    numbers |= json.loads(store.read_text()) if names or only_together else {}
     for name in names or TASKS:
+        numbers["together"][name] = in_its_own_process("together", name)
+        if only_together:
+            continue
         numbers["tasks"][name] = {label: in_its_own_process(name, label) for label in RULES}
         if name in SMALL:
             numbers["whole loops"][name] = in_its_own_process(name, next(iter(RULES)), flags=WHOLE_LOOPS)
         print(name, "done", flush=True)
-    for size in [] if names else SCALES:
+    for size in [] if names or only_together else SCALES:
         numbers["scales"][str(size)] = in_its_own_process(str(size))
         numbers["whole loops"][f"{size:,} steps"] = in_its_own_process(str(size), flags=WHOLE_LOOPS)
     store.write_text(json.dumps(numbers, indent=1))
@@ -229,7 +234,11 @@ def main(names: list[str]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
-        which = sys.argv[2]
-        print(json.dumps(one_scale(int(which)) if which.isdigit() else one_rule(which, sys.argv[3])))
+        which, *rest = sys.argv[2:]
+        if which == "together":
+            print(json.dumps(one_together(*rest)))
+        else:
+            print(json.dumps(one_scale(int(which)) if which.isdigit() else one_rule(which, *rest)))
     else:
-        main(sys.argv[1:])
+        asked = sys.argv[1:]
+        main([each for each in asked if each != "--together"], "--together" in asked)

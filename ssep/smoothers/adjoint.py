@@ -16,7 +16,7 @@ from ssep.linalg import matmul, symmetrise
 from ssep.marginals import Marginals
 from ssep.sites import SiteState
 from ssep.smoothers.base import Forward
-from ssep.smoothers.stepwise import Stepwise, filter_steps, gain, meet
+from ssep.smoothers.stepwise import Stepwise, Summary, filter_steps, gain, meet
 from ssep.statespace import Closing, StateSpace, pack, unpack
 from ssep.types import Moments
 
@@ -83,7 +83,7 @@ class Passed(eqx.Module):
         arrays, rest = eqx.partition(state_space, eqx.is_inexact_array)
         seen, targets = self._seen()
 
-        def local(arrays: StateSpace, sites: SiteState, targets: Marginals) -> _Local:
+        def local(arrays: StateSpace, sites: SiteState, targets: Marginals) -> Summary:
             return self._local(eqx.combine(arrays, rest), sites, targets)
 
         found, pull = jax.vjp(local, arrays, self.sites, targets)
@@ -117,7 +117,7 @@ class Passed(eqx.Module):
         own = jax.tree.map(lambda leaf: leaf[:, 0], every)
         # The state moved by U rho and lost U Gam U'.
         more = (wanted.shift + own.met[:, :, -1], wanted.shrink - own.met[:, :, :-1])
-        of_arrays, of_sites, _ = pull(eqx.tree_at(lambda local: (local.shift, local.shrink), wanted, more))
+        of_arrays, of_sites, _ = pull(eqx.tree_at(lambda summary: (summary.shift, summary.shrink), wanted, more))
         return posterior, (_add(of_arrays, self._pull_arrays(arrays, rest, own, start[0])), of_sites)
 
     def _pull_arrays(self, arrays: StateSpace, rest: StateSpace, back: "_Back", start: Moments) -> StateSpace:
@@ -139,25 +139,15 @@ class Passed(eqx.Module):
         seen = jax.vmap(state_space.read)(state_space.steps, self.moments)
         return seen, jax.vmap(state_space.targets)(state_space.steps, seen)
 
-    def _local(self, state_space: StateSpace, sites: SiteState, targets: Marginals) -> "_Local":
+    def _local(self, state_space: StateSpace, sites: SiteState, targets: Marginals) -> Summary:
         """What each step finds, given its targets."""
 
-        def one(step: Any, site: SiteState, targets: Marginals) -> _Local:
+        def one(step: Any, site: SiteState, targets: Marginals) -> Summary:
             met = meet(state_space, step, site, targets)
             updated = state_space.spread(step, Marginals(met.mean, met.cov))
-            return _Local(state_space.spread(step, targets), updated, met.log_normaliser, met.shift, met.shrink)
+            return Summary(state_space.spread(step, targets), updated, met.log_normaliser, met.shift, met.shrink)
 
         return jax.vmap(one)(state_space.steps, sites, targets)
-
-
-class _Local(eqx.Module):
-    """What a step finds, given its targets, or the derivative in it."""
-
-    predicted: Marginals
-    updated: Marginals
-    log_normaliser: Float[Array, "*time"]
-    shift: Float[Array, "*time target"]
-    shrink: Float[Array, "*time target target"]
 
 
 class _Direct(eqx.Module):
@@ -213,9 +203,9 @@ def _stepwise(cotangent: Forward) -> Stepwise:
     return cotangent.record  # pyright: ignore[reportReturnType]
 
 
-def _cotangent_of_steps(found: _Local, cotangent: Forward) -> _Local:
+def _cotangent_of_steps(found: Summary, cotangent: Forward) -> Summary:
     total, record = cotangent.log_normaliser, _stepwise(cotangent)
-    return _Local(
+    return Summary(
         _or_zero(cotangent.predicted, found.predicted),
         _or_zero(_add(cotangent.updated, record.updated), found.updated),
         jnp.zeros_like(found.log_normaliser) + (0 if total is None else total),

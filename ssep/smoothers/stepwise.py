@@ -17,6 +17,16 @@ from ssep.smoothers.base import Forward, Record
 from ssep.statespace import Closing, StateSpace, pack, unpack
 
 
+class Summary(eqx.Module):
+    """What a step finds, given its targets."""
+
+    predicted: Marginals
+    updated: Marginals
+    log_normaliser: Float[Array, "*time"]
+    shift: Float[Array, "*time target"]
+    shrink: Float[Array, "*time target target"]
+
+
 class Stepwise(Record):
     """What the filter kept of each step, for the way back."""
 
@@ -86,12 +96,12 @@ def filter_steps(state_space: StateSpace, sites: SiteState) -> Forward:
     """The forward pass."""
     again = _is_cheap(state_space)
 
-    def summary(step, seen, targets: Marginals, conditioned: Conditioned) -> _Summary:
+    def summary(step, seen, targets: Marginals, conditioned: Conditioned) -> Summary:
         predicted = state_space.spread(step, targets)
         # V Gam, as part of the product U Gam that the state's own update needs.
         halved = state_space.read(step, matmul(conditioned.shrink, seen[:, :-1]).T)
         lost = state_space.spread_product(step, halved, targets.cov)
-        return _Summary(
+        return Summary(
             predicted,
             Marginals(state_space.spread_mean(step, conditioned.mean), predicted.cov - lost),
             conditioned.log_normaliser,
@@ -107,7 +117,7 @@ def filter_steps(state_space: StateSpace, sites: SiteState) -> Forward:
         kept: Any = None if again else summary(step, seen, targets, conditioned)
         return state_space.update(moments, seen, conditioned), (seen, kept)
 
-    def afterwards(step, site, seen) -> _Summary:
+    def afterwards(step, site, seen) -> Summary:
         targets = state_space.targets(step, seen)
         return summary(step, seen, targets, meet(state_space, step, site, targets))
 
@@ -136,13 +146,3 @@ def gain(state_space: StateSpace, step: Any, seen: Array, shrink: Array, met: Ar
 def _is_cheap(state_space: StateSpace) -> bool:
     """Whether to work on targets outside of a scan, all steps at once, even twice, rather than to write more out."""
     return state_space.num_targets <= 2
-
-
-class _Summary(eqx.Module):
-    """What is kept of a step besides H [P | m]."""
-
-    predicted: Marginals
-    updated: Marginals
-    log_normaliser: Float[Array, "*time"]
-    shift: Float[Array, "*time target"]
-    shrink: Float[Array, "*time target target"]
