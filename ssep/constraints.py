@@ -97,7 +97,9 @@ class SignedFraction(Constraint):
 
     def impose(self, free: Array) -> Array:
         """From the real line to the interval."""
-        return jnp.tanh(free)
+        # Rounding must not reach the ends, from which there is no way back.
+        largest = 1 - jnp.finfo(free.dtype).eps
+        return jnp.clip(jnp.tanh(free), -largest, largest)
 
 
 class Increasing(Constraint):
@@ -142,12 +144,34 @@ class Fixed(Constraint):
         return free
 
 
+class Anything(Constraint):
+    """Whatever is inside, of any shape: a function of the user's own, whose numbers are learned as they are."""
+
+    @property
+    def requirement(self) -> tuple[str, str]:
+        """Nothing is required."""
+        return "may be anything", ""
+
+    def holds(self, value: np.ndarray) -> bool:
+        """Always."""
+        return True
+
+    def release(self, value: Array) -> Array:
+        """The numbers themselves."""
+        return value
+
+    def impose(self, free: Array) -> Array:
+        """The numbers themselves."""
+        return free
+
+
 _KEY = "ssep_constraint"
 POSITIVE: dict[str, Any] = {_KEY: Positive()}
 PROBABILITY: dict[str, Any] = {_KEY: Probability()}
 SIGNED_FRACTION: dict[str, Any] = {_KEY: SignedFraction()}
 INCREASING: dict[str, Any] = {_KEY: Increasing()}
 FIXED: dict[str, Any] = {_KEY: Fixed()}
+ANYTHING: dict[str, Any] = {_KEY: Anything()}
 
 
 def constraint_of(field: dataclasses.Field) -> Constraint | None:

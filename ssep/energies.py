@@ -109,7 +109,7 @@ class FreeEnergy(Energy):
             log_site = jnp.sum(site.linear * marginal.mean) - jnp.sum(site.precision * second) / 2
             return rule.expected_log(likelihood, y, aux, complete) - log_site
 
-        complete = filtered.state_space.view.complete(posterior)
+        complete = filtered.state_space.view.complete(posterior).loosened()
         gains = data.observations.map(gain, posterior, complete, sites)
         return -(filtered.log_normaliser + jnp.sum(gains))
 
@@ -120,7 +120,7 @@ def _log_expected_powers(
     def log_expected(y: Scalar, aux: Aux, marginal: Marginals) -> Scalar:
         return rule.log_expected_power(likelihood, y, aux, marginal, alpha)
 
-    return jnp.sum(data.observations.map(log_expected, marginals))
+    return jnp.sum(data.observations.map(log_expected, marginals.loosened()))
 
 
 def _log_ratios(

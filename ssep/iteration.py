@@ -212,4 +212,6 @@ def _inner(left: SiteState, right: SiteState, marginals: Marginals) -> Scalar:
 def _largest_change(old: Marginals, new: Marginals) -> Scalar:
     """The largest change of a mean or a standard deviation, in standard deviations."""
     before, after = (jnp.sqrt(jnp.diagonal(marginals.cov, axis1=-2, axis2=-1)) for marginals in (old, new))
-    return jnp.max(jnp.maximum(jnp.abs(new.mean - old.mean), jnp.abs(after - before)) / after)
+    change = jnp.maximum(jnp.abs(new.mean - old.mean), jnp.abs(after - before))
+    # What is known exactly does not change.
+    return jnp.max(jnp.where(after == 0, 0, change / jnp.where(after == 0, 1, after)))

@@ -58,7 +58,7 @@ def fit(
         num_steps: The number of steps of the optimiser.
         schedule: `Interleave()`, sweeps between steps, or `Converge()`, exact gradients of the converged energy.
         trainable: A function of (prior, lik) that returns what to learn; the rest is held fixed. By default every
-            floating point array of the two is learned.
+            floating point array of the two is learned, but for what is declared as known (a `Table`).
         log_prior: A function of (prior, lik) that returns the log density of the hyperparameters, for a maximum a
             posteriori estimate: it is subtracted from the energy.
         sites: Where the sites start; None starts with a forward pass.

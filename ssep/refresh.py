@@ -35,7 +35,7 @@ def refresh(
     alpha: ScalarLike,
 ) -> Refresh:
     """The rule's targets, given the cavities and the variances that come on top of them."""
-    seen = cavity.widened(unresolved)
+    seen = cavity.widened(unresolved).loosened()
     target = observations.map(lambda y, aux, marginal: rule.update(lik, y, aux, marginal, alpha), seen)
     target = blur(target, unresolved, alpha)
     # In the precision of the data, whatever the likelihood's parameters came in.
@@ -56,8 +56,8 @@ def is_sound(resolved: Marginals, unresolved: Float[Array, "*obs latent"] | None
 
 
 def is_proper(marginals: Marginals) -> Bool[Array, "*obs"]:
-    """Whether each is a distribution: finite, with a positive definite covariance."""
-    size = marginals.mean.shape[-1]
+    """Whether each is a distribution: finite, with a positive definite covariance but for what is known exactly."""
+    marginals, size = marginals.loosened(), marginals.mean.shape[-1]
     factors = jax.vmap(cholesky)(marginals.cov.reshape(-1, size, size)).reshape(marginals.cov.shape)
     positive = jnp.diagonal(factors, axis1=-2, axis2=-1) > 0
     return (positive & jnp.isfinite(marginals.mean)).all(-1) & jnp.isfinite(factors).all((-2, -1))

@@ -107,6 +107,9 @@ SHARP = {
     "sure label": (ssep.likelihoods.Bernoulli(), 1.0, -9.0, 1.0),
     "small noise": (ssep.likelihoods.LogNormal(1e-6), 2.0, 0.0, 1.0),
     "nothing special": (ssep.likelihoods.Poisson(), 3.0, 1.0, 0.2),
+    "far above": (ssep.likelihoods.Poisson(), 3.0, 60.0, 1.0),
+    "far below": (ssep.likelihoods.Poisson(), 1e5, 0.0, 0.01),
+    "wide": (ssep.likelihoods.Poisson(), 1e5, 0.0, 1e6),
 }
 
 
@@ -119,7 +122,7 @@ def log_prob_on(lik, y, f):
 def test_adaptive_nodes_find_sharp_likelihoods(name, alpha):
     lik, y, mean, variance = SHARP[name]
     # On a grid around the mode, which is refined where the integrand is.
-    f = np.linspace(mean - 20, mean + 20, 20_001)
+    f = np.linspace(mean - 80, mean + 80, 80_001)
     for _ in range(3):
         log_values = stats.norm(mean, np.sqrt(variance)).logpdf(f) + alpha * log_prob_on(lik, y, f)
         log_values = np.where(np.isnan(log_values), -np.inf, log_values)

@@ -225,7 +225,7 @@ def test_both_adjoints_of_the_normaliser_are_one():
     passed = Passed(state_space, sites)
     zero = jax.tree.map(jnp.zeros_like, passed.forward)
     normaliser = eqx.tree_at(lambda done: done.log_normaliser, zero, jnp.ones(()))
-    posterior, (_, of_sites) = passed.smooth_and_pull_back(normaliser)
+    posterior, (_, of_sites) = passed.smooth_and_pull_back(normaliser, state_space.close(passed.forward.last))
     assert_same(of_sites.linear, posterior.mean)
     second = posterior.cov + posterior.mean[:, :, None] * posterior.mean[:, None]
     assert_same(of_sites.precision, -second / 2)

@@ -40,6 +40,7 @@ from ssep.kernels import (
     Wiener,
 )
 from ssep.kernels.special import lower_gamma, scaled_bessel
+from ssep.kernels.weights import Contrast
 from tests import oracle
 
 SIMPLE = {
@@ -107,6 +108,7 @@ KERNELS = (
         "nested": (SIMPLE["Matern12"] + SIMPLE["Cosine"]) * SIMPLE["Matern72"] * SIMPLE["Matern52"],
     }
 )
+SINGLE = SIMPLE | MORE | CHANGING | GROWING | {name: kernel for name, (kernel, _) in CLOSE.items()}
 KERNELS |= {f"{a} * {b}": SIMPLE[a] * SIMPLE[b] for a, b in itertools.combinations_with_replacement(SIMPLE, 2)}
 FORMULAS = {
     "Matern12": lambda r: oracle.matern(0, 1.3, 0.7, r, 0),
@@ -425,6 +427,80 @@ def test_celerite_terms_are_those_of_the_paper_and_meet_the_oscillator():
         assert float(almost(0.0, gap)) == pytest.approx(float(DampedOscillator(1.0, 2.1, quality)(0.0, gap)), abs=1e-11)
 
 
+@pytest.mark.parametrize("name", ["CARMA", "Celerite", "SquaredExponential", "RationalQuadratic", "CARMA(1)"])
+@pytest.mark.parametrize("gap", [0.25, 1.0, 1.7])
+def test_derivatives_equal_finite_differences(name, gap):
+    # With rates of one, a power of two is a gap at which the number of doublings changes.
+    special_rates = {"CARMA(1)": CARMA(1.0, (1.0,)), "Celerite": Celerite(1.0, 1.0, 1.0, 0.3)}
+    kernel = special_rates.get(name) or SINGLE[name]
+
+    @jax.jit
+    def total(kernel):
+        # Not all with the same weight: most sums of a covariance and its noise are constant.
+        return sum(
+            jnp.sum(part * jnp.cos(jnp.arange(part.size)).reshape(part.shape)) for part in forms(kernel, 1.0, gap)
+        )
+
+    leaves, structure = jax.tree.flatten(kernel)
+    for position, slope in enumerate(jax.tree.leaves(jax.grad(total)(kernel))):
+        up, down = (
+            total(
+                jax.tree.unflatten(structure, [leaf + step * (place == position) for place, leaf in enumerate(leaves)])
+            )
+            for step in (1e-5, -1e-5)
+        )
+        np.testing.assert_allclose(slope, (up - down) / 2e-5, rtol=1e-6, atol=1e-7)
+
+
+def test_carma_with_rates_far_apart_forgets():
+    # Roots -1e3 +- 30i and -2e-3: slow and fast by a factor of half a million.
+    fast, slow = (1e6 + 900.0, 2e3), 2e-3
+    kernel = CARMA(1.3, (*fast, slow), (5.0, 3.0))
+    for lag in (1e-3, 1.0, 100.0, 1e3, 1e4, 1e6):
+        wanted = by_residues(1.3, [fast[0], fast[1]], [slow], [5.0, 3.0], lag)
+        np.testing.assert_allclose(kernel(0.0, lag), wanted, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(("rate", "frequency", "gap"), [(1.0, 4e3, 1e-3), (1e4, 1.0, 1e-4), (1e-6, 7e-5, 600.0)])
+def test_celerite_has_no_units_in_single_precision(rate, frequency, gap):
+    low, high = (
+        Celerite(dtype(1.0), dtype(rate), dtype(frequency), dtype(0.5)).process_noise(jnp.asarray(gap, dtype))
+        for dtype in (jnp.float32, jnp.float64)
+    )
+    np.testing.assert_allclose(low, high, rtol=1e-4, atol=1e-4 * float(jnp.max(high)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("seasons", "width", "start"), [(12, 1 / 12, 1851.0), (10, 0.1, 0.0), (24, 1 / 24, -400.1), (7, 1.0, 45_000.0)]
+)
+def test_times_on_the_border_of_seasons_belong_to_the_later_one(seasons, width, start, dtype):
+    numbers = np.arange(300)
+    borders = (dtype(start) + numbers * dtype(width)).astype(dtype)
+    effects = np.stack([jax.vmap(Contrast(i, seasons, width, start))(jnp.asarray(borders)) for i in range(seasons - 1)])
+    wanted = np.stack([effects[:, season] for season in range(seasons)], 1)
+    np.testing.assert_allclose(effects, wanted[:, numbers % seasons], atol=1e-6)
+    # Well inside a season nothing is rounded.
+    inside = jnp.asarray((start + (numbers + 0.9) * width).astype(dtype))
+    first = jax.vmap(Contrast(0, seasons, width, start))(inside)
+    np.testing.assert_allclose(first, wanted[0, numbers % seasons], atol=1e-6)
+
+
+def test_levels_change_at_their_time():
+    kernel = CHANGING["ChangingVariance"]
+    values = [float(kernel(t, t)) for t in (np.nextafter(4.0, 0), 4.0, np.nextafter(6.0, 0), 6.0)]
+    np.testing.assert_allclose(values, 0.6 * np.array([1, 4, 4, 0.09]))
+
+
+def test_points_on_a_line_may_be_vectors_of_one_number():
+    x = np.array([[1.0], [2.5]])
+    for name in ("Linear", "Wiener", "Regression", "CARMA"):
+        np.testing.assert_array_equal(SINGLE[name].gram(x, x), SINGLE[name].gram(x[:, 0], x[:, 0]))
+    for name in ("Linear", "Wiener"):
+        with pytest.raises(ValueError, match="is defined for points on a line only"):
+            SINGLE[name](np.zeros(2), np.ones(2))
+
+
 def test_an_impossible_smoothness_is_refused():
     with pytest.raises(ValueError, match=r"`HalfInteger\(derivatives\)` must be an integer from 0 to 8; got 9"):
         HalfInteger(1.0, 1.0, 9)
@@ -433,9 +509,6 @@ def test_an_impossible_smoothness_is_refused():
 @jax.jit
 def slopes(kernel, t, gap):
     return jax.grad(lambda kernel: sum(part.sum() for part in forms(kernel, t, gap)))(kernel)
-
-
-SINGLE = SIMPLE | MORE | CHANGING | GROWING | {name: kernel for name, (kernel, _) in CLOSE.items()}
 
 
 @pytest.mark.parametrize("name", SINGLE)
@@ -499,7 +572,11 @@ def test_processes_that_grow_take_no_noisy_factor():
         (lambda: Regression([]), r"`Regression\(covariates\)` must be functions of time; got \[\]"),
         (lambda: Table([1.0, 1.0], [0.0, 1.0]), r"`Table\(times, values\)` needs increasing times"),
         (lambda: Table([1.0, 2.0], [0.0, np.nan]), r"`Table\(values\)` must be finite"),
-        (lambda: CARMA(1.0, (1.0,), (1.0,)), r"must have p and q coefficients with q < p <= 8; got p = 1 and q = 1"),
+        (
+            lambda: CARMA(1.0, (1.0,), (1.0,)),
+            r"must be sequences of p and q coefficients with q < p <= 8; got p = 1 and q = 1",
+        ),
+        (lambda: Celerite.from_coefficients(1.0, 0.1, 0.0, 1.0), r"must have a, c, d > 0"),
         (lambda: CARMA(1.0, (1.0, -1.0)), r"`CARMA\(autoregression\)` must be positive"),
         (lambda: Celerite(1.0, 1.0, 1.0, 1.0), r"`Celerite\(balance\)` must lie strictly between -1 and 1; got 1.0"),
         (lambda: Celerite.from_coefficients(1.0, 5.0, 1.0, 1.0), r"must have a, c, d > 0 and \|b d\| < a c"),

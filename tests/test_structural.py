@@ -1,5 +1,8 @@
 """Priors that change with time equal dense Gaussian processes: trends, effects of covariates, seasons, changes."""
 
+from collections.abc import Callable
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +16,7 @@ from ssep.kernels import (
     LocalLinearTrend,
     Matern12,
     Matern32,
+    Modulated,
     Periodic,
     Regression,
     SeasonalDummies,
@@ -224,3 +228,92 @@ def test_single_precision_serves_structural_models():
     )
     assert low.posterior.mean.dtype == jnp.float32
     close(low.posterior.mean, high.posterior.mean, 1e-3)
+
+
+@pytest.mark.parametrize("rule", [ssep.CVI(), ssep.PowerEP(0.5), ssep.StatLinEP(1.0), ssep.ExtendedEP(1.0)], ids=str)
+def test_latents_that_are_known_exactly_are_no_obstacle(rule):
+    # Zero at the first time; another time is missing.
+    t, counts = np.arange(8.0), np.array([2.0, 1, 0, np.nan, 3, 4, 2, 6])
+    lik = ssep.likelihoods.Poisson()
+    whole = ssep.infer(ssep.SDEPrior(Wiener(0.3)), lik, rule, ssep.Data(t, counts), tol=1e-9)
+    # The first count says nothing about the others.
+    rest = ssep.infer(ssep.SDEPrior(Wiener(0.3)), lik, rule, ssep.Data(t[1:], counts[1:]), tol=1e-9)
+    close(whole.posterior.mean[1:], rest.posterior.mean, 1e-6)
+    # A count of two at a rate of one; linearised, a Gaussian with mean and variance of one.
+    alone = 0.5 + np.log(2 * np.pi) / 2 if isinstance(rule, ssep.ExtendedEP) else 1 + np.log(2)
+    close(whole.energy - rest.energy, alone, 1e-6)
+    assert float(whole.posterior.cov[0, 0, 0]) == 0
+
+    def energy(variance):
+        return ssep.sweep(ssep.SDEPrior(Wiener(variance)), lik, None, rule, ssep.Data(t, counts))[2]
+
+    step = 1e-5
+    close(jax.grad(energy)(0.3), (energy(0.3 + step) - energy(0.3 - step)) / (2 * step), 1e-5)
+
+
+def test_a_covariate_that_is_mostly_zero_can_stand_alone():
+    t = np.arange(40.0)
+    y = np.where(t % 10 == 3, 2.0, 0.0) + 0.1 * RNG.normal(size=40)
+    kernel = Regression(Table(t, t % 10 == 3))
+    solution = ssep.infer(ssep.SDEPrior(kernel), ssep.likelihoods.Gaussian(0.01), ssep.CVI(), ssep.Data(t, y))
+    cov = gram(kernel, t, t) + 0.01 * np.eye(40)
+    close(solution.energy, y @ np.linalg.solve(cov, y) / 2 + np.linalg.slogdet(2 * np.pi * cov)[1] / 2, 1e-6)
+
+
+class Bumps(eqx.Module):
+    """A function with a vector, a number, an integer and a function inside."""
+
+    sizes: jax.Array
+    rate: float
+    places: jax.Array
+    shape: Callable
+
+    def __call__(self, t):
+        return jnp.sum(self.sizes * self.shape(self.rate * (t - self.places)))
+
+
+def test_functions_with_numbers_inside_are_learned():
+    def bumps(sizes):
+        return Bumps(jnp.asarray(sizes), 1.5, jnp.array([2, 7]), lambda t: jnp.exp(-(t**2)))
+
+    t = np.linspace(0, 10, 200)
+    truth = ssep.SDEPrior(Modulated(Matern12(1.0, 0.1), bumps([3.0, 1.0])))
+    y = ssep.sample(jax.random.key(2), truth, t, 1, lik=ssep.likelihoods.Gaussian(0.01)).y[0]
+    prior = ssep.SDEPrior(Modulated(Matern12(1.0, 0.1), bumps([1.0, 1.0])))
+    fit = ssep.fit(
+        prior,
+        ssep.likelihoods.Gaussian(0.01),
+        ssep.CVI(),
+        ssep.Data(t, y),
+        num_steps=60,
+        trainable=lambda prior, lik: prior.kernels[0].weight.sizes,
+    )
+    sizes = np.abs(fit.solution.prior.kernels[0].weight.sizes)
+    assert 2 < sizes[0] / sizes[1] < 4.5
+
+
+def test_times_are_checked_also_when_hyperparameters_are_traced():
+    data = ssep.Data(T, Y[:, 0])
+    with pytest.raises(ValueError, match=r"`Wiener\(start\)`"):
+        jax.jit(
+            lambda v: ssep.sweep(ssep.SDEPrior(Wiener(v, 2.0)), ssep.likelihoods.Gaussian(), None, ssep.CVI(), data)[2]
+        )(1.0)
+
+
+def test_a_table_may_begin_with_the_data_in_single_precision():
+    t = np.float32(0.7) + np.arange(9, dtype=np.float32)
+    kernel = Regression(Table([0.7, 10.0], [0.0, 1.0]))
+    ssep.sweep(
+        ssep.SDEPrior(kernel), ssep.likelihoods.Gaussian(), None, ssep.CVI(), ssep.Data(t, np.ones(9, np.float32))
+    )
+
+
+def test_a_function_in_numpy_is_refused():
+    with pytest.raises(ValueError, match=r"`Modulated\(weight\)` must be written with `jax.numpy`"):
+        ssep.sweep(
+            ssep.SDEPrior(Regression(lambda t: float(np.sin(np.asarray(t))))),
+            ssep.likelihoods.Gaussian(),
+            None,
+            ssep.CVI(),
+            ssep.Data(T, Y[:, 0]),
+        )

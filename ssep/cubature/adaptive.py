@@ -13,7 +13,8 @@ from ssep.cubature.rules import GaussHermite
 from ssep.linalg import cholesky, solve_lower, solve_lower_transposed, symmetrise
 from ssep.marginals import Marginals
 
-_NEWTON_STEPS = 24
+_NEWTON_STEPS = 20
+_LENGTHS = 4.0 ** np.arange(3, -14, -1)
 
 
 class Adaptive(Cubature):
@@ -48,11 +49,17 @@ class Adaptive(Cubature):
         def curvature(z: Float[Array, " latent"]) -> Float[Array, "latent latent"]:
             return jnp.eye(size, dtype=z.dtype) + _positive_part(jax.hessian(negative)(z))
 
+        def height(z: Float[Array, " latent"]) -> Float[Array, ""]:
+            value = jnp.sum(z**2) / 2 + negative(z)
+            return jnp.where(jnp.isnan(value), jnp.inf, value)
+
         def newton(_: Any, z: Float[Array, " latent"]) -> Float[Array, " latent"]:
             root = cholesky(curvature(z))
             step = solve_lower_transposed(root, solve_lower(root, z + jax.grad(negative)(z)))
-            # A deviation at a time: far out, exponentials would send a full step beyond all numbers.
-            return z - step / jnp.maximum(1, jnp.sqrt(jnp.sum(step**2)))
+            # The best of many lengths: exponentials send a full step beyond all numbers, or make it a crawl.
+            tried = z - _LENGTHS.astype(z.dtype)[:, None] * step
+            best = tried[jnp.argmin(jax.vmap(height)(tried))]
+            return jnp.where(height(best) < height(z), best, z)
 
         centre = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, jnp.zeros_like(mean))
         root = cholesky(curvature(centre))

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ssep.checks import as_float, require
-from ssep.constraints import Fixed, check_fields, constraints_of
+from ssep.constraints import Anything, Fixed, check_fields, constraints_of
 from ssep.types import Scalar, ScalarLike, State, StateMatrix
 
 if TYPE_CHECKING:
@@ -144,15 +144,20 @@ def distance(x1: Any, x2: Any, lengthscale: Array) -> Scalar:
 
 def lag(kernel: Kernel, x1: Any, x2: Any) -> Scalar:
     """The difference of two points on a line, for kernels that are not defined elsewhere."""
-    difference = _difference(x1, x2)
+    return on_a_line(kernel, _difference(x1, x2))
+
+
+def on_a_line(kernel: Kernel, x: Any) -> Scalar:
+    """One point on a line as a number."""
+    point = as_float(x)
     require(
-        difference.size == 1,
+        point.size == 1,
         f"{type(kernel).__name__}(x1, x2)",
         "is defined for points on a line only",
-        f"points of shape {difference.shape}",
+        f"points of shape {point.shape}",
         "Use a Matern kernel for the other dimensions.",
     )
-    return difference.reshape(())
+    return point.reshape(())
 
 
 def _difference(x1: Any, x2: Any) -> Array:
@@ -183,7 +188,7 @@ def require_kernel(call: str, kernel: object) -> None:
 def check_temporal(call: str, kernel: Kernel) -> None:
     """Raise unless the hyperparameters of a kernel in time are scalars."""
     pairs = zip(jax.tree.leaves(kernel), constraints_of(kernel), strict=True)
-    shapes = {np.shape(leaf) for leaf, constraint in pairs if not isinstance(constraint, Fixed)}
+    shapes = {np.shape(leaf) for leaf, constraint in pairs if not isinstance(constraint, Fixed | Anything)}
     require(
         shapes <= {()},
         call,

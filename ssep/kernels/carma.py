@@ -11,13 +11,11 @@ from jaxtyping import Array, Float
 from ssep.checks import as_float, require
 from ssep.constraints import POSITIVE
 from ssep.kernels.base import Kernel, lag, numbers
-from ssep.kernels.integration import doublings_for, integrate
+from ssep.kernels.integration import ENDLESS, integrate
 from ssep.linalg import symmetrise
 from ssep.types import Scalar, ScalarLike, State, StateMatrix
 
 _LONGEST = 8
-# Roots may differ by this factor in size.
-_DOUBLINGS = doublings_for(1e6)
 
 
 class CARMA(Kernel):
@@ -42,13 +40,14 @@ class CARMA(Kernel):
         self, variance: ScalarLike = 1.0, autoregression: Sequence[Any] = (1.0,), moving_average: Sequence[Any] = ()
     ):
         self.variance = as_float(variance)
-        orders = len(autoregression), len(moving_average)
+        several = isinstance(autoregression, Sequence) and isinstance(moving_average, Sequence)
+        orders = (len(autoregression), len(moving_average)) if several else (0, 0)
         require(
-            orders[1] < orders[0] <= _LONGEST,
+            several and orders[1] < orders[0] <= _LONGEST,
             "CARMA(autoregression, moving_average)",
-            f"must have p and q coefficients with q < p <= {_LONGEST}",
-            f"p = {orders[0]} and q = {orders[1]}",
-            "Add a factor to the autoregression.",
+            f"must be sequences of p and q coefficients with q < p <= {_LONGEST}",
+            f"p = {orders[0]} and q = {orders[1]}" if several else (autoregression, moving_average),
+            "For p = 1: `CARMA(variance, (rate,))`.",
         )
         self.autoregression = numbers("CARMA(autoregression)", autoregression, orders[0])
         self.moving_average = numbers("CARMA(moving_average)", moving_average, orders[1])
@@ -66,12 +65,12 @@ class CARMA(Kernel):
 
     def transition(self, gap: Scalar) -> StateMatrix:
         """The matrix exponential of the drift."""
-        return integrate(*self._equation, gap * self._rate, _DOUBLINGS)[0]
+        return integrate(*self._equation, gap * self._rate, ENDLESS)[0]
 
     def process_noise(self, gap: Scalar) -> StateMatrix:
         """White noise that enters the last component."""
         scale = self.variance / self._spread
-        return scale * integrate(*self._equation, gap * self._rate, _DOUBLINGS)[1]
+        return scale * integrate(*self._equation, gap * self._rate, ENDLESS)[1]
 
     def state_cov(self, t: Scalar) -> StateMatrix:
         """What an endless gap brings."""

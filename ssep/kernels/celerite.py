@@ -8,11 +8,8 @@ import jax.numpy as jnp
 from ssep.checks import as_float, require
 from ssep.constraints import POSITIVE, SIGNED_FRACTION
 from ssep.kernels.base import Kernel, lag
-from ssep.kernels.integration import doublings_for, integrate
+from ssep.kernels.integration import ENDLESS, integrate
 from ssep.types import Scalar, ScalarLike, State, StateMatrix
-
-# The frequency may be as many times the rate.
-_DOUBLINGS = doublings_for(1e5)
 
 
 class Celerite(Kernel):
@@ -70,7 +67,7 @@ class Celerite(Kernel):
         """The noise that keeps the covariance of the state as it is: D = -(F P + P F')."""
         drift = jnp.stack([jnp.stack([-self.rate, -self.frequency]), jnp.stack([self.frequency, -self.rate])])
         moved = drift @ self.state_cov(gap)
-        return integrate(drift, -(moved + moved.T), gap, _DOUBLINGS)[1]
+        return integrate(drift, -(moved + moved.T), gap, ENDLESS)[1]
 
     def state_cov(self, t: Scalar) -> StateMatrix:
         """[[a, -b], [-b, a (1 + 2 c^2 / d^2)]]: this corner keeps D positive semi-definite for all a and b."""

@@ -1,7 +1,5 @@
 """Transition and noise of any linear stochastic differential equation over a gap."""
 
-import math
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +12,8 @@ from ssep.types import Scalar, StateMatrix
 _SHORT = 0.5
 _TERMS = 14
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+ENDLESS = 60
+"""As many doublings as no gap needs, however different the rates of a process."""
 
 
 def integrate(
@@ -29,29 +29,23 @@ def integrate(
     # The number of doublings jumps; it moves nothing but rounding.
     reach = jax.lax.stop_gradient(size * gap) / _SHORT
     count = jnp.clip(jnp.ceil(jnp.log2(jnp.maximum(reach, 1))), 0, doublings)
-    short = jnp.minimum(gap * 2**-count, _SHORT / size)
-    identity = jnp.eye(drift.shape[0], dtype=drift.dtype)
-    powers = [identity]
+    short = jnp.where(reach > 2.0**doublings, _SHORT / size, gap * 2**-count)
+    # Without units, so that no power of a rate or of a time overflows.
+    scaled = drift * short
+    powers = [jnp.eye(drift.shape[0], dtype=drift.dtype)]
     for term in range(1, _TERMS + 1):
-        powers.append(powers[-1] @ drift / term)
+        powers.append(powers[-1] @ scaled / term)
     series = jnp.stack(powers)
-
-    def transition(length: Scalar) -> StateMatrix:
-        return jnp.einsum("k,kij->ij", length ** jnp.arange(_TERMS + 1), series)
-
-    pieces = jax.vmap(transition)(short * jnp.asarray((_NODES + 1) / 2, gap.dtype))
+    # exp(F s) at the end of the piece, and at the nodes in it.
+    shares = jnp.asarray((_NODES + 1) / 2, gap.dtype)[:, None] ** jnp.arange(_TERMS + 1)
+    pieces = jnp.einsum("nk,kij->nij", shares, series)
     weights = jnp.asarray(_WEIGHTS, gap.dtype) * short / 2
-    noise = jnp.einsum("k,kij,jl,kml->im", weights, pieces, diffusion, pieces)
+    noise = jnp.einsum("n,nij,jl,nml->im", weights, pieces, diffusion, pieces)
 
     def double(moments: tuple[StateMatrix, StateMatrix], number: Int[Array, ""]):
         moved, noise = moments
         twice = (moved @ moved, noise + moved @ noise @ moved.T)
         return jax.tree.map(lambda new, old: jnp.where(number < count, new, old), twice, moments), None
 
-    (moved, noise), _ = jax.lax.scan(jax.checkpoint(double), (transition(short), noise), jnp.arange(doublings))
+    (moved, noise), _ = jax.lax.scan(jax.checkpoint(double), (series.sum(0), noise), jnp.arange(doublings))
     return moved, symmetrise(noise)
-
-
-def doublings_for(ratio: float) -> int:
-    """How many doublings reach a gap over which the slowest part decays, if the drift is `ratio` times its rate."""
-    return math.ceil(math.log2(40 * ratio / _SHORT))

@@ -4,13 +4,15 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ssep.checks import as_float, first_offender, is_concrete, require
+from ssep.checks import first_offender, is_concrete, require
+from ssep.constraints import ANYTHING
 from ssep.functions import as_function
-from ssep.kernels.base import Kernel, Weighted, require_kernel
+from ssep.kernels.base import Kernel, Weighted, on_a_line, require_kernel
 from ssep.kernels.weights import multiplied
 from ssep.types import Scalar, State, StateMatrix
 
@@ -24,7 +26,7 @@ class Modulated(Kernel):
     """
 
     kernel: Kernel
-    weight: Callable[[Any], Any]
+    weight: Callable[[Any], Any] = eqx.field(metadata=ANYTHING)
 
     def __init__(self, kernel: Kernel, weight: Callable[[Any], Any]):
         require_kernel("Modulated(kernel)", kernel)
@@ -54,7 +56,7 @@ class Modulated(Kernel):
 
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two times."""
-        return self._at(as_float(x1)) * self.kernel(x1, x2) * self._at(as_float(x2))
+        return self._at(on_a_line(self, x1)) * self.kernel(x1, x2) * self._at(on_a_line(self, x2))
 
     def transition(self, gap: Scalar) -> StateMatrix:
         """That of the process."""
@@ -95,7 +97,13 @@ class Modulated(Kernel):
             )
 
     def _at(self, t: Scalar) -> Scalar:
-        value = jnp.asarray(self.weight(t))
+        try:
+            value = jnp.asarray(self.weight(t))
+        except jax.errors.TracerArrayConversionError as error:
+            raise ValueError(
+                "`Modulated(weight)` must be written with `jax.numpy`; got a function that turns its argument into a "
+                "NumPy array. Replace `np.` by `jnp.` in it, or give its values as a `Table(times, values)`."
+            ) from error
         requirement, remedy = "must have one number as its value", "Use a `Modulated` for each number and add them."
         require(value.shape == (), "Modulated(weight)", requirement, f"shape {value.shape}", remedy)
         return value.astype(t.dtype)

@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 
 from ssep.checks import require
-from ssep.constraints import POSITIVE
+from ssep.constraints import ANYTHING, POSITIVE
 from ssep.functions import as_function
 from ssep.kernels.algebra import Sum
 from ssep.kernels.base import Kernel, numbers
@@ -26,7 +26,7 @@ class Regression(Composite):
         variances: Of the coefficients, one for all or one for each.
     """
 
-    covariates: tuple[Callable[[Any], Any], ...]
+    covariates: tuple[Callable[[Any], Any], ...] = eqx.field(metadata=ANYTHING)
     variances: tuple[Scalar, ...] = eqx.field(metadata=POSITIVE)
 
     def __init__(self, covariates: Callable[[Any], Any] | Sequence[Callable[[Any], Any]], variances: Any = 1.0):

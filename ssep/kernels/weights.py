@@ -100,7 +100,7 @@ class Contrast(eqx.Module):
         """The value of the pattern in the season of a time."""
         passed = (t - self.start) / self.width
         # A time that rounding put just before its season belongs to it.
-        rounding = 16 * jnp.finfo(passed.dtype).eps * jnp.maximum(jnp.abs(t / self.width), 1)
+        rounding = 2 * jnp.finfo(passed.dtype).eps * jnp.maximum(jnp.abs(t), abs(self.start)) / self.width
         season = jnp.mod(jnp.floor(passed + rounding), self.seasons).astype(int)
         return jnp.asarray(_helmert(self.seasons)[self.number], t.dtype)[season]
 

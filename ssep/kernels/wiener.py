@@ -10,7 +10,7 @@ from jaxtyping import Array
 
 from ssep.checks import as_float, first_offender, require
 from ssep.constraints import POSITIVE
-from ssep.kernels.base import Kernel, numbers
+from ssep.kernels.base import Kernel, numbers, on_a_line
 from ssep.linalg import symmetrise
 from ssep.types import Scalar, ScalarLike, State, StateMatrix
 
@@ -31,7 +31,7 @@ class Growing(Kernel):
 
     def __call__(self, x1: Any, x2: Any) -> Scalar:
         """The covariance between two times: what the state of the earlier one becomes at the later one."""
-        first, second = as_float(x1).reshape(()), as_float(x2).reshape(())
+        first, second = on_a_line(self, x1), on_a_line(self, x2)
         earlier = jnp.minimum(first, second)
         carried = self.transition(jnp.abs(first - second)) @ self.state_cov(earlier)
         return carried[0, 0]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -65,8 +66,8 @@ class SDEPrior(Prior):
             f"places of shape {getattr(locations.r, 'shape', None)}",
             "Use `SpatioTemporalPrior(temporal, spatial, inducing)`.",
         )
-        if is_concrete(self.kernels, locations.t):
-            for kernel in self.kernels:
+        if is_concrete(locations.t):
+            for kernel in self._in_precision(locations.t.dtype):
                 kernel.check_times(np.asarray(locations.t))
 
     def sizes(self, locations: Locations) -> tuple[int, int]:
@@ -140,14 +141,17 @@ class SDEPrior(Prior):
         return SDEPrior([part.kernel for part in parts]), parts
 
     def _terms(self, dtype: Any) -> tuple[_Term, ...]:
-        # In the precision of the times, whatever the hyperparameters came in.
-        kernels = jax.tree.map(lambda leaf: leaf.astype(dtype), self.kernels)
+        kernels = self._in_precision(dtype)
         every = [(latent, *each) for latent, kernel in enumerate(kernels) for each in kernel.weighted()]
         nodes: dict[tuple[int, int], int] = {}
         return tuple(
             _Term(latent, kernel, weight, nodes.setdefault((latent, id(weight)), len(nodes)))
             for latent, kernel, weight in every
         )
+
+    def _in_precision(self, dtype: Any) -> tuple[Any, ...]:
+        """The kernels in the precision of the times, whatever the hyperparameters came in."""
+        return jax.tree.map(lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf, self.kernels)
 
     def _offset(self, locations: Locations) -> Float[Array, "time *obs latent"] | None:
         if self.means is None:
