@@ -26,7 +26,9 @@ LAYERS = [
     ["prediction", "components", "schedules", "parameters", "streaming"],
     ["sampling", "learning", "cross_validation", "intensities"],
     ["checking", "thinning"],
-    ["datasets"],
+    ["datasets", "expressions", "plotting", "tables"],
+    ["estimators"],
+    ["cli"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FILES = [path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"]
