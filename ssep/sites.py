@@ -4,9 +4,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from ssep.conditioning import condition
 from ssep.linalg import symmetrise
 from ssep.marginals import Marginals
-from ssep.types import ScalarLike
+from ssep.types import LatentMatrix, Latents, Scalar, ScalarLike
 
 
 class SiteState(eqx.Module):
@@ -26,6 +27,10 @@ def remove(marginals: Marginals, sites: SiteState, alpha: ScalarLike) -> Margina
     inverting the site or the marginal covariance.
     """
     mean, cov = marginals.mean, marginals.cov
+    if mean.shape[-1] == 2:
+        # By determinants: thousands of factorisations of two rows each would cost more than a filter.
+        taken = jnp.vectorize(_take_out, signature="(l),(l,l),(l),(l,l),()->(l),(l,l)")
+        return Marginals(*taken(mean, cov, sites.linear, sites.precision, alpha))
     reduced = mean - alpha * jnp.einsum("...ij,...j->...i", cov, sites.linear)
     if mean.shape[-1] == 1:
         keep = 1 - alpha * cov * sites.precision
@@ -33,6 +38,13 @@ def remove(marginals: Marginals, sites: SiteState, alpha: ScalarLike) -> Margina
     keep = jnp.eye(mean.shape[-1], dtype=mean.dtype) - alpha * jnp.einsum("...ij,...jk->...ik", cov, sites.precision)
     solved = jnp.linalg.solve(keep, jnp.concatenate([reduced[..., None], cov], -1))
     return Marginals(solved[..., 0], symmetrise(solved[..., 1:]))
+
+
+def _take_out(
+    mean: Latents, cov: LatentMatrix, linear: Latents, precision: LatentMatrix, alpha: Scalar
+) -> tuple[Latents, LatentMatrix]:
+    found = condition(mean, cov, -alpha * linear, -alpha * precision)
+    return found.mean, found.cov
 
 
 def blur(sites: SiteState, variance: Float[Array, "*obs latent"] | None, alpha: ScalarLike) -> SiteState:

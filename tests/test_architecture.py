@@ -13,9 +13,9 @@ import ssep
 ROOT = pathlib.Path(ssep.__file__).parent
 # A module imports from strictly lower layers, or from its own folder.
 LAYERS = [
-    ["types", "checks", "results", "progress"],
-    ["constraints", "marginals", "linalg", "locations", "records", "scanning", "gaps", "optimisers", "functions"],
-    ["kernels", "links", "cubature", "conditioning", "sites", "data"],
+    ["types", "checks", "results", "progress", "linalg"],
+    ["constraints", "marginals", "conditioning", "locations", "records", "scanning", "gaps", "optimisers", "functions"],
+    ["kernels", "links", "cubature", "sites", "data"],
     ["likelihoods", "statespace", "events"],
     ["rules", "priors", "smoothers"],
     ["energies", "memory", "refresh"],

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from ssep.linalg import matmul, symmetrise
 from ssep.marginals import Marginals
+from ssep.scanning import scan
 from ssep.sites import SiteState
 from ssep.smoothers.base import Forward
 from ssep.smoothers.stepwise import Stepwise, Summary, filter_steps, gain, meet
@@ -108,7 +109,7 @@ class Passed(eqx.Module):
             return jax.vmap(lambda own: state_space.pull_back(step, own))(back.predicted), adjoint
 
         inputs = (steps, seen, found.shrink, direct)
-        start, adjoint = jax.lax.scan(backward, jnp.stack(carried), inputs, reverse=True)
+        start, adjoint = scan(backward, jnp.stack(carried), inputs, reverse=True)
         every = jax.vmap(each)(steps, seen, found.shrink, adjoint, direct)
         posterior = None
         if closing is not None:
