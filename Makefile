@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # SciPy's OpenBLAS, behind JAX's linear algebra on CPUs, slows down badly when its threads share cores.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test lint types unit docs gallery bench clean
+.PHONY: demo test lint types unit docs gallery bench paper clean
 
 demo: $(VENV)/.plot
 	$(BIN)/python examples/coal.py
@@ -24,6 +24,12 @@ unit: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/speed.py
+
+# The experiments of the paper: adds what is missing to benchmarks/paper/results.jsonl, and writes the tables.
+PAPER_TASKS ?= coal motorcycle banana binary
+paper: $(VENV)/.bench
+	cd benchmarks && ../$(BIN)/python -m paper run $(PAPER_TASKS)
+	cd benchmarks && ../$(BIN)/python -m paper render
 
 # Draws every kernel and likelihood into docs/images, and writes the page that shows them.
 gallery: $(VENV)/.dev

@@ -1,0 +1,99 @@
+"""The results as tables, next to those of the paper."""
+
+import csv
+import pathlib
+from typing import NamedTuple
+
+import numpy as np
+from tasks import TASKS
+
+from paper import results
+from paper.methods import METHODS
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "results" / "paper.md"
+PRINTED = pathlib.Path(__file__).parent / "table1.csv"
+BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
+
+
+class Cell(NamedTuple):
+    """Mean and standard deviation over folds, and how many there were."""
+
+    mean: float
+    deviation: float
+    folds: int
+
+    def __str__(self) -> str:
+        """As in the paper; fewer than ten folds are marked."""
+        mark = "" if self.folds == 10 else f" ({self.folds})"
+        return f"{self.mean:.3f} ± {self.deviation:.2f}{mark}"
+
+
+def printed() -> dict[tuple[str, str], Cell]:
+    """The paper's own table 1."""
+    with PRINTED.open() as file:
+        rows = list(csv.DictReader(file))
+    cells = {(row["method"], task): row[task].split() for row in rows for task in TASKS if row[task]}
+    return {key: Cell(float(mean), float(deviation), 10) for key, (mean, deviation) in cells.items()}
+
+
+def found(protocol: str) -> dict[tuple[str, str], Cell]:
+    """Ours, over the folds that were run; a fold that failed is no score."""
+    scores: dict[tuple[str, str], list[float]] = {}
+    for (task, method, own, _), entry in results.load().items():
+        if own == protocol and entry["nlpd"] is not None:
+            scores.setdefault((method, task), []).append(entry["nlpd"])
+    return {key: Cell(float(np.mean(each)), float(np.std(each)), len(each)) for key, each in scores.items()}
+
+
+def is_met(cell: Cell, wanted: Cell | None) -> bool:
+    """At or below the paper's mean plus half of its standard deviation, to the three digits that it gives."""
+    return wanted is None or round(cell.mean, 3) <= wanted.mean + wanted.deviation / 2
+
+
+def table(cells: dict[tuple[str, str], Cell], wanted: dict[tuple[str, str], Cell]) -> list[str]:
+    """One row per method; what the paper prints is in brackets, what misses it is marked."""
+    lines = [f"| method | {' | '.join(TASKS)} |", "| --- " * (1 + len(TASKS)) + "|"]
+    for method in METHODS:
+        row = []
+        for task in TASKS:
+            cell, theirs = cells.get((method, task)), wanted.get((method, task))
+            shown = "" if cell is None else f"{cell}{'' if is_met(cell, theirs) else ' ✗'}"
+            row.append(f"{shown} [{theirs.mean:.3f}]" if theirs else f"{shown} [none]")
+        lines.append(f"| {method} | {' | '.join(row)} |")
+    return lines
+
+
+def best(cells: dict[tuple[str, str], Cell], wanted: dict[tuple[str, str], Cell]) -> list[str]:
+    """The best of each column."""
+    lines = ["| task | best here | best in [W20], table 1 |", "| --- | --- | --- |"]
+    for task in TASKS:
+        ours = min(((cell.mean, method) for (method, own), cell in cells.items() if own == task), default=None)
+        theirs = min((cell.mean, method) for (method, own), cell in wanted.items() if own == task)
+        shown = "" if ours is None else f"{ours[0]:.4f} ({ours[1]})"
+        lines.append(f"| {task} | {shown} | {theirs[0]:.3f} ({theirs[1]}) |")
+    return lines
+
+
+def seconds() -> list[str]:
+    """Seconds of a fold with learning, median over folds."""
+    times: dict[tuple[str, str], list[float]] = {}
+    for (task, method, protocol, _), entry in results.load().items():
+        if protocol == "ours" and "steps" in entry:
+            times.setdefault((method, task), []).append(entry["seconds"])
+    lines = [f"| method | {' | '.join(TASKS)} |", "| --- " * (1 + len(TASKS)) + "|"]
+    for method in METHODS:
+        row = [f"{np.median(times[method, task]):.1f}" if (method, task) in times else "" for task in TASKS]
+        lines.append(f"| {method} | {' | '.join(row)} |")
+    return lines
+
+
+def render() -> None:
+    """Write the tables into the page."""
+    wanted, ours, theirs = printed(), found("ours"), found("paper")
+    parts = ["", "### Table 1", "", *table(ours, wanted), "", "### The best of each task", "", *best(ours, wanted)]
+    if theirs:
+        parts += ["", "### With the paper's protocol", "", *table(theirs, wanted)]
+    parts += ["", "### Seconds to learn one fold", "", *seconds(), ""]
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}{chr(10).join(parts)}\n{END}{rest.split(END)[1]}")

@@ -1,0 +1,20 @@
+"""What was found so far: one line of JSON for each task, method, protocol and fold."""
+
+import json
+import pathlib
+from typing import Any
+
+STORE = pathlib.Path(__file__).parent / "results.jsonl"
+
+
+def load() -> dict[tuple[str, str, str, int], dict[str, Any]]:
+    """All results; of repeated ones the last counts."""
+    lines = STORE.read_text().splitlines() if STORE.exists() else []
+    entries = [json.loads(line) for line in lines]
+    return {(entry["task"], entry["method"], entry["protocol"], entry["fold"]): entry for entry in entries}
+
+
+def add(entry: dict[str, Any]) -> None:
+    """Write one result down at once: a run that is stopped loses nothing."""
+    with STORE.open("a") as file:
+        file.write(json.dumps(entry) + "\n")
