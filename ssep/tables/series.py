@@ -67,12 +67,25 @@ class Series:
         """
         one = at is None or horizon is None
         require(one, "Series.predict(at, horizon)", "are two ways to say when", "both", "Leave one out.")
-        rows = self._rows(self._future(horizon, step) if horizon is not None else at, aux)
+        rows = self._rows(self.future(horizon, step) if horizon is not None else at, aux)
         needed = self.layout.aux if moments or quantiles else None
         question = self.layout.question(self.clock, rows, needed)
         found = predict(solution, question.t, r_new=question.r, aux=question.aux, smoother=smoother)
         summary = summarise(found, quantiles, moments, latents)
         return self.layout.answer(rows, summary.picked(question.pick))
+
+    def future(self, horizon: int, step: Any = None) -> Stamps:
+        """The times that a horizon means.
+
+        Args:
+            horizon: The number of steps after the last time.
+            step: Their length, in units of time or as a timedelta; by default that of the data.
+        """
+        whole = isinstance(horizon, int | np.integer) and horizon > 0
+        require(whole, "Series.predict(horizon)", "must be a positive integer", horizon, "It counts steps.")
+        stamps = self.layout.stamps()
+        declared = self.layout.declared_following(int(horizon)) if step is None else None
+        return declared or Stamps(following(self.clock, stamps.values, int(horizon), step), stamps.zone)
 
     def check_support(self, likelihood: Likelihood) -> None:
         """Raise, with the row of the table, unless every observation is possible under a likelihood."""
@@ -89,7 +102,7 @@ class Series:
                 try:
                     check(slice(row, row + 1))
                 except ValueError as error:
-                    reason = str(error).replace("at position 0", f"in row {row}, at {time}")
+                    reason = str(error).replace("at position 0", f"in row {self.layout.row_label(row)}, at {time}")
                     raise ValueError(reason) from error
             raise
 
@@ -100,13 +113,6 @@ class Series:
         middles = (distinct[1:] + distinct[:-1]) / 2
         own = first[np.searchsorted(middles, np.asarray(self.data.t, float))]
         return to_arviz(key, solution, num_samples=num_samples, times=self.layout.stamps().values[own])
-
-    def _future(self, horizon: int, step: Any) -> Stamps:
-        whole = isinstance(horizon, int | np.integer) and horizon > 0
-        require(whole, "Series.predict(horizon)", "must be a positive integer", horizon, "It counts steps.")
-        stamps = self.layout.stamps()
-        declared = self.layout.declared_following(int(horizon)) if step is None else None
-        return declared or Stamps(following(self.clock, stamps.values, int(horizon), step), stamps.zone)
 
     def _rows(self, at: Any, aux: Any) -> Rows:
         if at is None:
