@@ -1,9 +1,12 @@
 """State space expectation propagation: Gaussian processes in time with any likelihood, in linear time."""
 
 from ssep import datasets as datasets
+from ssep import expressions as expressions
 from ssep import kernels as kernels
 from ssep import likelihoods as likelihoods
 from ssep import links as links
+from ssep import plotting as plotting
+from ssep import tables as tables
 from ssep.checking import Importance as Importance
 from ssep.checking import LeaveOneOut as LeaveOneOut
 from ssep.checking import importance_correct as importance_correct

@@ -29,6 +29,7 @@ LAYERS = [
     ["datasets", "expressions", "plotting", "tables"],
     ["estimators"],
     ["cli"],
+    ["__main__"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FILES = [path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"]

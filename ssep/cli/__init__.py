@@ -1,0 +1,3 @@
+"""The command line: `ssep fit`, `ssep predict`, `ssep demo`, `ssep info`."""
+
+from ssep.cli.command import main as main
