@@ -1,0 +1,11 @@
+"""Figures of solutions and fits, drawn with matplotlib (`pip install "ssep[plot]"`).
+
+Every function takes the axes to draw on, or makes a new figure, and returns the axes that it drew on.
+"""
+
+from ssep.plotting.components import components as components
+from ssep.plotting.dates import decimal_years as decimal_years
+from ssep.plotting.dates import since as since
+from ssep.plotting.latents import latents as latents
+from ssep.plotting.predictive import predictive as predictive
+from ssep.plotting.trace import trace as trace
