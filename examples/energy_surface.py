@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib.colors import BoundaryNorm
 
 import ssep
 
@@ -50,14 +51,18 @@ def main(output: pathlib.Path = pathlib.Path("build/energy_surface.png"), side: 
     figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
     above = surface - float(fit.solution.energy)
     # Within 2 of the least: about where the posterior of the hyperparameters would be.
-    levels = [0, 0.5, 1, 2, 4, 8, 16, 32, 64]
-    image = ax.contourf(lengthscales, variances, above, levels, cmap="viridis_r", extend="max")
+    levels = [0, 0.1, 0.3, 1, 2, 4, 8, 16]
+    colours = BoundaryNorm(levels, 256, extend="max")
+    image = ax.contourf(lengthscales, variances, above, levels, norm=colours, cmap="viridis_r", extend="max")
     ax.contour(lengthscales, variances, above, levels, colors="white", linewidths=0.5)
-    ax.plot(trace.lengthscale, trace.variance, ".-", color="C1", markersize=4, linewidth=1, label="steps of Adam")
+    ax.plot(trace.lengthscale, trace.variance, "k.-", markersize=4, linewidth=1, label="steps of Adam")
     ax.plot(kernel.lengthscale, kernel.variance, "*", color="C3", markersize=15, label="learned")
-    ax.plot(lengthscales[j], variances[i], "k+", markersize=12, label="best of the grid")
+    ax.plot(lengthscales[j], variances[i], "+", color="C1", markersize=12, markeredgewidth=2, label="best of the grid")
     ax.set(xscale="log", yscale="log", xlabel="lengthscale (years)", ylabel="variance of the log rate")
-    ax.legend(loc="upper right")
+    for axis, ticks in [(ax.xaxis, [5, 10, 20, 50, 100]), (ax.yaxis, [0.1, 0.2, 0.5, 1, 2, 4])]:
+        axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.set_ticks([], minor=True)
+    ax.legend(loc="lower right")
     figure.colorbar(image, label="energy above that of the learned model")
     output.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(output, dpi=110)

@@ -20,56 +20,50 @@ AHEAD = 12
 
 def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Times in years, thousands of patient days, the true rate per thousand, and counts."""
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(0)
     t = np.arange(8 * 12) / 12
-    days = 6 + 0.4 * t + 4 * (t >= 3) + 0.3 * rng.normal(size=t.size)
-    days[-AHEAD:] += np.linspace(1, 8, AHEAD)
-    rate = np.exp(0.6 + 0.35 * np.cos(2 * np.pi * t) - 0.6 * np.tanh((t - 4) / 2))
+    days = (6 + 0.3 * t + 4 * (t >= 3)) * np.where(t >= 7, 1.8, 1.0) + 0.3 * rng.normal(size=t.size)
+    rate = np.exp(1.2 + 0.35 * np.cos(2 * np.pi * t) - 0.3 * np.tanh((t - 4) / 2))
     return t, days, rate, rng.poisson(days * rate).astype(float)
 
 
 def main(output: pathlib.Path = pathlib.Path("build/exposure.png"), num_steps: int = 80) -> None:
     """Fit with and without the exposure, score the last year, plot."""
     t, days, rate, y = simulate()
-    season = Periodic(variance=0.1, lengthscale=1.5, period=1.0, order=2)
-    kernel = Matern32(variance=0.3, lengthscale=3.0) + season
-    fits, scores = {}, {}
+    kernel = Matern32(variance=0.3, lengthscale=3.0) + Periodic(variance=0.1, lengthscale=1.5, period=1.0, order=2)
+    fits = {}
     for name, exposure in [("with exposure", days), ("without", np.ones_like(days))]:
         train = ssep.Data(t[:-AHEAD], y[:-AHEAD], aux=exposure[:-AHEAD])
         test = ssep.Data(t[-AHEAD:], y[-AHEAD:], aux=exposure[-AHEAD:])
         prior = ssep.SDEPrior(kernel, mean=np.log(y[:-AHEAD].sum() / exposure[:-AHEAD].sum()))
-        fits[name] = ssep.fit(prior, ssep.likelihoods.Poisson(), ssep.PowerEP(alpha=0.5), train, num_steps=num_steps)
-        scores[name] = float(ssep.nlpd(fits[name], test))
-        print(f"{name}: NLPD of the last year {scores[name]:.3f}", fits[name].energies[::10], fits[name].prior)
+        fit = ssep.fit(prior, ssep.likelihoods.Poisson(), ssep.PowerEP(alpha=0.5), train, num_steps=num_steps)
+        fits[name] = fit, test
+        print(f"{name}: NLPD of the last year {ssep.nlpd(fit, test):.3f}")
 
-    fit = fits["with exposure"]
+    fit, test = fits["with exposure"]
     forecast = ssep.predict(fit, t, aux=days)
     low, high = forecast.quantile([0.05, 0.95])
-    # At an exposure of one the mean of a count is the rate; its band is that of exp(f).
+    # The rate is exp(f): its quantiles are those of f.
     mean, deviation = forecast.f_mean[:, 0], np.sqrt(forecast.f_var[:, 0])
     least, most = np.exp(mean - 1.645 * deviation), np.exp(mean + 1.645 * deviation)
-    inside = ((rate > least) & (rate < most))[-AHEAD:].sum()
-    counted = ((y >= low) & (y <= high))[-AHEAD:].sum()
-    print(f"of {AHEAD} months ahead, 90 % bands hold {inside} rates and {counted} counts")
+    rates, counts = (rate > least) & (rate < most), (y >= low) & (y <= high)
+    print(f"of {AHEAD} months ahead, 90 % intervals hold {rates[-AHEAD:].sum()} rates and {counts[-AHEAD:].sum()} counts")
 
-    without = ssep.predict(fits["without"], t, aux=np.ones_like(t))
     figure, axes = plt.subplots(3, 1, figsize=(8, 8), sharex=True, layout="constrained", height_ratios=(2, 2, 1))
-    axes[0].fill_between(t, low, high, step="mid", alpha=0.25, label="90 % interval")
-    axes[0].plot(t, forecast.y_mean, label="expected")
-    axes[0].plot(t, without.y_mean, ":", color="C3", label="expected, exposure ignored")
-    axes[0].plot(t[:-AHEAD], y[:-AHEAD], "k.", label="counts")
-    axes[0].plot(t[-AHEAD:], y[-AHEAD:], "o", color="C1", markersize=4, label="held out")
-    axes[0].set(ylabel="infections in a month")
+    ssep.plotting.predictive(fit, t, aux=days, held_out=test, coverage=0.9, ax=axes[0])
+    ignored = ssep.predict(fits["without"][0], t, aux=np.ones_like(t)).y_mean
+    axes[0].plot(t, ignored, "k:", linewidth=1, label="mean, exposure ignored")
+    axes[0].set(ylabel="infections in a month", xlabel="")
+    axes[0].legend(ncols=2, fontsize="small", loc="upper left")
     axes[1].fill_between(t, least, most, alpha=0.25, label="90 % band")
     axes[1].plot(t, np.exp(mean), label="median")
     axes[1].plot(t, rate, "k--", linewidth=1, label="truth")
-    axes[1].set(ylabel="per 1000 patient days")
+    axes[1].set(ylabel="infections per 1000 patient days", ylim=(0, None))
+    axes[1].legend(ncols=3, fontsize="small", loc="lower left")
     axes[2].step(t, days, where="mid", color="0.4")
     axes[2].set(ylabel="1000 patient days", xlabel="years", ylim=(0, None))
     for ax in axes:
-        ax.axvline(t[-AHEAD] - 1 / 24, color="0.4", linewidth=0.8)
-    for ax in axes[:2]:
-        ax.legend(fontsize="small", loc="upper left", ncols=2)
+        ax.axvline(7 - 1 / 24, color="0.4", linewidth=0.8)
     output.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(output, dpi=110)
 
