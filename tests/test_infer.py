@@ -182,6 +182,21 @@ def test_vmap_over_models_equals_a_loop():
         np.testing.assert_allclose(got, np.stack(wanted), rtol=1e-9, atol=1e-12)
 
 
+def test_the_gradient_of_mapped_inference_is_the_mapped_gradient():
+    """A panel of series shares its hyperparameters: the gradient of the sum is taken outside of `vmap`."""
+    lik, rule = ssep.likelihoods.Poisson(), ssep.PowerEP(0.5)
+    rng = np.random.default_rng(0)
+    t, y = np.sort(rng.uniform(0, 5, (3, 8)), 1), rng.poisson(2.0, (3, 8)).astype(float)
+
+    def energy(lengthscale, t, y):
+        prior = ssep.SDEPrior(ssep.kernels.Matern32(1.0, lengthscale))
+        return ssep.infer(prior, lik, rule, ssep.Data(t, y)).energy
+
+    together = jax.grad(lambda lengthscale: jnp.sum(jax.vmap(energy, (None, 0, 0))(lengthscale, t, y)))(1.3)
+    apart = [jax.grad(energy)(1.3, *series) for series in zip(t, y, strict=True)]
+    np.testing.assert_allclose(together, sum(apart), rtol=1e-6)
+
+
 def test_counts_far_from_the_prior_converge_without_help():
     """Full steps overflow at once; the step control gets there from nothing."""
     rng = np.random.default_rng(0)

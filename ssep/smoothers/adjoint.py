@@ -27,18 +27,27 @@ _Steps = Float[Array, "time ..."]
 @eqx.filter_custom_vjp
 def filter_reversible(model: tuple[StateSpace, SiteState]) -> Forward:
     """The forward pass, with this derivative; in reverse mode only."""
-    return filter_steps(*model)
+    return _batch_first(filter_steps(*model))
 
 
 @filter_reversible.def_fwd
 def _forth(perturbed: Any, model: tuple[StateSpace, SiteState]) -> tuple[Forward, "Passed"]:
     passed = Passed(*model)
-    return passed.forward, passed
+    return _batch_first(passed.forward), passed
 
 
 @filter_reversible.def_bwd
 def _back(passed: "Passed", cotangent: Forward, perturbed: Any, model: Any) -> tuple[StateSpace, SiteState]:
     return passed.pull_back(cotangent)
+
+
+def _batch_first(forward: Forward) -> Forward:
+    """The same, with the axis that `vmap` adds in front of all others.
+
+    The derivative of a compiled function that is mapped takes for granted that both ways to find a result put that axis
+    in the same place (as of JAX 0.10), which a scan and a `vmap` over its steps do not.
+    """
+    return jax.tree.map(lambda leaf: jnp.squeeze(leaf[None], 0), forward)
 
 
 class Passed(eqx.Module):
