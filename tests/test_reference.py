@@ -2,9 +2,13 @@
 
 import ast
 import importlib
+import inspect
 import pathlib
 import re
+import runpy
+import xml.etree.ElementTree as ElementTree
 
+import griffe
 import pytest
 
 import ssep
@@ -71,3 +75,27 @@ def test_names_beside_equations_exist():
         found = importlib.import_module("ssep." + path.replace("/", "."))
         for part in name.split("."):
             found = getattr(found, part)
+
+
+def test_reference_shows_constructors_and_each_method_once():
+    hook = griffe.load_extensions(str(DOCS / "_build_hooks" / "modules.py"))
+    package = griffe.load("ssep", search_paths=[ROOT.parent], extensions=hook)
+    rule, kernel = package["rules.power_ep.PowerEP"], package["kernels.matern.Matern52"]
+    shown = [(parameter.name, parameter.default) for parameter in rule.parameters if parameter.name != "self"]
+    assert shown == [("alpha", "1.0"), ("cubature", "GaussHermite(20)")]
+    assert [name for name, _ in shown] == list(inspect.signature(ssep.PowerEP).parameters)
+    assert [parameter.name for parameter in kernel.parameters][1:] == ["variance", "lengthscale"]
+    assert "update" in package["rules.base.Rule"].members
+    assert "update" not in rule.members
+
+
+@pytest.mark.parametrize(
+    ("formula", "spaces"),
+    [(r"\log E", 1), (r"2 \log x", 2), (r"\log^2 x", 0), (r"V_{\mathrm{cav}} x", 0), (r"\sin(x)", 0)],
+)
+def test_formulas_have_thin_spaces_around_names(formula, spaces):
+    render = runpy.run_path(str(DOCS / "_build_hooks" / "mathml.py"))["render"]
+    tree = ElementTree.fromstring(render(formula, "inline"))
+    count = {child.tag.split("}")[1]: len(child) for child in tree.iter()}
+    assert sum(child.tag.endswith("mspace") for child in tree.iter()) == spaces
+    assert all(count.get(script, 2) == 2 for script in ("msup", "msub"))
