@@ -16,13 +16,19 @@ import ssep
 ROOT = pathlib.Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# Code, and what it prints where the page shows that.
+BLOCKS = re.compile(CODE.pattern + r'(?:\n+```text title="prints"\n(.*?)^```)?', CODE.flags)
 
 
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if CODE.search(page.read_text())], ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_code_of_a_page_runs(page):
-    exec("\n".join(CODE.findall(page.read_text())), {})
+def test_code_of_a_page_runs_and_prints_what_it_shows(page, capsys):
+    scope = {}
+    for code, shown in BLOCKS.findall(page.read_text()):
+        exec(code, scope)
+        printed = capsys.readouterr().out
+        assert not shown or printed.split() == shown.split()
 
 
 @pytest.mark.parametrize(
