@@ -12,7 +12,7 @@ from ssep.kernels import Kernel
 
 _CONSTANTS = {"pi": math.pi}
 _ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
-Defaults = Mapping[str, float]
+Defaults = Mapping[str, Any]
 """Values of arguments that a text does not give, by their names."""
 
 
@@ -139,7 +139,7 @@ def _mentioned(annotation: Any) -> set[type]:
     return own.union(*map(_mentioned, get_args(annotation)))
 
 
-def _fill(cls: type, defaults: Defaults) -> dict[str, float]:
+def _fill(cls: type, defaults: Defaults) -> dict[str, Any]:
     """The defaults that are meant for a class."""
     known = arguments_of(cls)
     # The lengthscale of a kernel with a period is that of the pattern in it, not a time.

@@ -1,7 +1,7 @@
 """From text to kernels, likelihoods and rules."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ssep.checks import require
 from ssep.expressions.building import Builder
@@ -15,7 +15,7 @@ from ssep.rules import Rule
 T = TypeVar("T")
 
 
-def parse_kernel(text: str, *, defaults: Mapping[str, float] | None = None) -> Kernel:
+def parse_kernel(text: str, *, defaults: Mapping[str, Any] | None = None) -> Kernel:
     """The kernel that a text describes, such as `"matern52 + periodic(period=7) * matern32(lengthscale=30)"`.
 
     Every kernel of `ssep.kernels` that takes no functions can be written, in any case and with or without underscores;
@@ -32,13 +32,14 @@ def parse_kernel(text: str, *, defaults: Mapping[str, float] | None = None) -> K
     return _parse("parse_kernel(text)", text, kernel_family(), Kernel, defaults or {})
 
 
-def parse_likelihood(text: str) -> Likelihood:
+def parse_likelihood(text: str, *, defaults: Mapping[str, Any] | None = None) -> Likelihood:
     """The likelihood that a text describes, such as `"poisson"` or `"bernoulli(link=probit)"`.
 
     Args:
         text: The expression, as for `parse_kernel`, with links by their names.
+        defaults: Values for arguments that the text leaves out, by name.
     """
-    return _parse("parse_likelihood(text)", text, likelihood_family(), Likelihood, {})
+    return _parse("parse_likelihood(text)", text, likelihood_family(), Likelihood, defaults or {})
 
 
 def parse_rule(text: str) -> Rule:
@@ -51,7 +52,7 @@ def parse_rule(text: str) -> Rule:
     return _parse("parse_rule(text)", text, rule_family(), Rule, {})
 
 
-def _parse(call: str, text: str, family: Family, kind: type[T], defaults: Mapping[str, float]) -> T:
+def _parse(call: str, text: str, family: Family, kind: type[T], defaults: Mapping[str, Any]) -> T:
     require(isinstance(text, str), call, "must be a string", repr(text), "Objects need no parsing.")
     node = parse(call, text)
     found = Builder(call, text, family).build(node, defaults)
