@@ -9,7 +9,9 @@ import numpy as np
 from ssep.checks import require
 
 
-def panels(call: str, count: int, ax: Any, *, side_by_side: int = 1) -> list[Any]:
+def panels(
+    call: str, count: int, ax: Any, *, side_by_side: int = 1, size: tuple[float, float] = (7.0, 3.5)
+) -> list[Any]:
     """As many axes as there are panels: given ones, or those of a new figure.
 
     Args:
@@ -17,6 +19,7 @@ def panels(call: str, count: int, ax: Any, *, side_by_side: int = 1) -> list[Any
         count: The number of panels.
         ax: What the caller gave: None, one axes, or a sequence or array of them.
         side_by_side: The largest number of panels in a row of a new figure; one above the other they share times.
+        size: That of a new figure with one panel, in inches.
     """
     pyplot = import_pyplot(call)
     if ax is not None:
@@ -25,8 +28,10 @@ def panels(call: str, count: int, ax: Any, *, side_by_side: int = 1) -> list[Any
         return given
     across = min(side_by_side, count)
     down = math.ceil(count / across)
-    size = (7.0 if across == 1 else 3.6 * across, 3.5 if down == 1 else 1.0 + 2.1 * down)
-    _, grid = pyplot.subplots(down, across, figsize=size, sharex=across == 1, squeeze=False, layout="constrained")
+    width, height = size[0] if across == 1 else 3.6 * across, size[1] if down == 1 else 1.0 + 2.1 * down
+    _, grid = pyplot.subplots(
+        down, across, figsize=(width, height), sharex=across == 1, squeeze=False, layout="constrained"
+    )
     for spare in grid.ravel()[count:]:
         spare.remove()
     return list(grid.ravel()[:count])
