@@ -3,9 +3,7 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.stats import binom
 
 from ssep.calibration import pit
 from ssep.checks import require
@@ -45,12 +43,13 @@ def calibration(
     require(whole, "plotting.calibration(bins)", "must be an integer above 1", bins, "10 is the default.")
     values = np.asarray(pit(jax.random.key(seed), solved, data))
     values = values[~np.isnan(values)]
-    ((low, high),) = binomial_quantiles(levels_of("calibration", coverage), len(values), 1 / bins)
+    ((low, high),) = binomial_quantiles(levels_of("calibration", float(coverage)), len(values), 1 / bins)
     (panel,) = panels("calibration", 1, ax)
     panel.hist(values, np.linspace(0, 1, bins + 1), color=BLUE, alpha=0.6, edgecolor="white", label="observations")
     panel.axhspan(low, high, color=DATA, alpha=0.15, linewidth=0, label=f"{100 * coverage:g} % if the model is right")
     panel.axhline(len(values) / bins, color=DATA, linewidth=1, linestyle="--")
     panel.set_xlim(0, 1)
+    panel.yaxis.get_major_locator().set_params(integer=True)
     panel.set_xlabel("probability integral transform")
     panel.set_ylabel("observations per bin")
     put_legend(panel)
@@ -59,5 +58,7 @@ def calibration(
 
 def binomial_quantiles(levels: np.ndarray, count: int, probability: float) -> np.ndarray:
     """The smallest numbers of successes in so many trials up to which the levels lie."""
-    below = np.cumsum(np.asarray(binom.pmf(jnp.arange(count + 1.0), count, probability)))
-    return np.searchsorted(below, levels)
+    successes = np.arange(1, count + 1)
+    ratios = np.log((count + 1 - successes) / successes) + np.log(probability) - np.log1p(-probability)
+    log_mass = count * np.log1p(-probability) + np.concatenate([[0.0], np.cumsum(ratios)])
+    return np.searchsorted(np.cumsum(np.exp(log_mass)), levels)

@@ -17,13 +17,14 @@ def panels(
     Args:
         call: The function that the user called, for errors.
         count: The number of panels.
-        ax: What the caller gave: None, one axes, or a sequence or array of them.
+        ax: What the caller gave: None, one axes, or an array, sequence or dictionary of them.
         side_by_side: The largest number of panels in a row of a new figure; one above the other they share times.
         size: That of a new figure with one panel, in inches.
     """
     pyplot = import_pyplot(call)
     if ax is not None:
-        given = list(np.atleast_1d(np.asarray(ax, dtype=object)).ravel())
+        every = list(ax.values()) if isinstance(ax, dict) else ax
+        given = list(np.atleast_1d(np.asarray(every, dtype=object)).ravel())
         _check_axes(call, count, given)
         return given
     across = min(side_by_side, count)

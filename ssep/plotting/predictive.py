@@ -44,7 +44,7 @@ def predictive(
         aux: Extras at the new times, shape (m,), or (m, J) for J columns; those of the data if they never change.
         held_out: Observations that the solution has not seen, to be drawn as well, with the columns of the panels.
         columns: Which columns of y, or places, to show; all if absent.
-        coverage: The probability of the central interval that a band shows, or several.
+        coverage: The probability of the central interval that a band shows, or several; () for none.
         times: A function from times to dates, for the horizontal axis (see `since` and `decimal_years`).
         ax: Axes to draw on, one per panel; those of a new figure if absent.
 
@@ -73,8 +73,9 @@ def _draw_forecast(ax: Any, horizon: Horizon, t: np.ndarray, forecast: Forecast,
     order = np.argsort(t, kind="stable")
     known = forecast.known[order]
     x, discrete = horizon(t[order]), forecast.discrete
-    quantiles = np.where(known, np.asarray(forecast.prediction.quantile(levels))[..., order], np.nan)
-    draw_bands(ax, x, quantiles, levels, BLUE, stepped=discrete)
+    if levels.size:
+        quantiles = np.where(known, np.asarray(forecast.prediction.quantile(levels))[..., order], np.nan)
+        draw_bands(ax, x, quantiles, levels, BLUE, stepped=discrete)
     if discrete:
         ax.yaxis.get_major_locator().set_params(integer=True)
     name, centre = _centre(forecast, discrete)

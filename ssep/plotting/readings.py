@@ -38,7 +38,6 @@ def readings_of(solved: Solution, latent: int, column: int | None) -> Readings:
     b, weight, missing, mean, variance = (part[:, chosen].ravel() for part in per_column)
     gone = per_column[2][:, chosen]
     t = np.repeat(np.asarray(data.t), gone.shape[1])
-    weight = np.where(missing, 0, weight)
     reading = np.divide(b, weight, out=np.full_like(b, np.nan), where=weight != 0)
     return Readings(t, reading, weight, missing, np.asarray(data.t)[gone.all(1)], mean, variance)
 

@@ -20,8 +20,8 @@ def sites(solution: Solution | Fit, *, column: int | None = None, times: Times |
     """Draw the sites as noisy readings of the latents, with the posterior, and their precisions, which are weights.
 
     Of several latents it is drawn what an observation says of one, while the rest of the data speak for the others. A
-    site with a negative precision, which makes the posterior wider, is a negative weight and no reading. Readings far
-    from the posterior are marked at the edge, and missing observations, which have no site, at the foot.
+    site whose precision is zero, or negative so that it makes the posterior wider, is a weight but no reading.
+    Readings far from the posterior are marked at the edge, and missing observations, which have no site, at the foot.
 
     Args:
         solution: What `infer` or `fit` returned.
@@ -70,7 +70,7 @@ def _draw_readings(ax: Any, horizon: Horizon, readings: Readings, by_time: bool)
     heard = readings.precision > 0
     at, deviation = readings.mean[heard], 1 / np.sqrt(readings.precision[heard])
     style = {"color": DATA, "markersize": 3, "elinewidth": 0.6, "ecolor": "0.6", "zorder": 3}
-    ax.errorbar(x[heard], at, deviation, fmt=".", label="site, one deviation", **style)
+    ax.errorbar(x[heard], at, deviation, fmt=".", label="site and its deviation", **style)
     low, high = np.min(mean - 3 * np.sqrt(variance)), np.max(mean + 3 * np.sqrt(variance))
     room = _ROOM * (high - low)
     ends = np.concatenate([at - deviation, at + deviation, [low, high]])
