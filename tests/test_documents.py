@@ -9,6 +9,7 @@ import sys
 import matplotlib.image
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from scipy import stats
 
 import ssep
@@ -23,6 +24,7 @@ CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 )
 def test_code_of_a_page_runs(page):
     exec("\n".join(CODE.findall(page.read_text())), {})
+    pyplot.close("all")
 
 
 @pytest.mark.parametrize(
