@@ -31,9 +31,10 @@ paper: $(VENV)/.bench
 	cd benchmarks && ../$(BIN)/python -m paper run $(PAPER_TASKS)
 	cd benchmarks && ../$(BIN)/python -m paper render
 
-# Draws every kernel and likelihood into docs/images, and writes the page that shows them.
+# Draws every kernel and likelihood into docs/images, and writes the page that shows them; and the figures of pages.
 gallery: $(VENV)/.dev
 	$(BIN)/python docs/_build_hooks/gallery.py
+	$(BIN)/python docs/_build_hooks/page_figures.py
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict --quiet

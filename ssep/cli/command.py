@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import jax
 
 from ssep.cli.options import parser
+from ssep.cli.saying import mute
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,8 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             arguments.run(arguments)
         except BrokenPipeError:  # whoever read the output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
+            mute()
         except KeyboardInterrupt:
             print("ssep: interrupted", file=sys.stderr)
             return 130

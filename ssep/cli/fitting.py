@@ -5,7 +5,6 @@ import importlib.util
 import json
 import pathlib
 import sys
-from collections.abc import Callable
 
 import optax
 
@@ -15,6 +14,7 @@ from ssep.cli.holding import all_but
 from ssep.cli.inputs import future_exposure, read_frame, read_rule, read_series
 from ssep.cli.outputs import Questions, draw_paths, predict_ahead, predict_rows, together, write_csv
 from ssep.cli.results import HYPERPARAMETERS, Columns, summary, write_model
+from ssep.cli.saying import Say, speaker
 from ssep.cli.starting import Start, starting_model
 from ssep.expressions import parse_likelihood
 from ssep.inference import infer
@@ -25,12 +25,11 @@ from ssep.solution import Fit, Solution, as_solution
 from ssep.tables.series import Series
 
 PREDICTIONS, PATHS = "predictions.csv", "paths.csv"
-_Say = Callable[[str], object]
 
 
 def fit_file(arguments: argparse.Namespace) -> None:
     """Read a file, fit a model to it, and write predictions, hyperparameters, figures and the model."""
-    say: _Say = (lambda text: None) if arguments.quiet else print
+    say = speaker(arguments.quiet)
     likelihood, rule = parse_likelihood(arguments.likelihood), read_rule(arguments.rule, arguments.alpha)
     columns = Columns(arguments.time, arguments.target, arguments.exposure, arguments.date_format)
     questions = Questions(arguments.horizon, arguments.every, arguments.quantiles, future_exposure(columns, arguments))
@@ -48,14 +47,15 @@ def fit_file(arguments: argparse.Namespace) -> None:
     _write(solved, start, series, columns, questions, arguments, say)
 
 
-def _solve(start: Start, rule: Rule, series: Series, arguments: argparse.Namespace, say: _Say) -> Solution | Fit:
+def _solve(start: Start, rule: Rule, series: Series, arguments: argparse.Namespace, say: Say) -> Solution | Fit:
     """Learn, and say from where and what."""
     say("starts from\n" + describe_model(start.prior, start.likelihood))
-    if start.notes:
-        say("  where not given, " + "; ".join(start.notes))
+    for note in start.notes:
+        say(f"  ({note})")
     if arguments.steps:
         trainable, held = all_but((start.prior, start.likelihood), arguments.hold)
-        say(f"  held fixed: {', '.join(held) or 'nothing'}")
+        if held:
+            say(f"  (held fixed: {', '.join(held)})")
         solved = fit(
             start.prior,
             start.likelihood,
@@ -81,7 +81,7 @@ def _write(
     columns: Columns,
     questions: Questions,
     arguments: argparse.Namespace,
-    say: _Say,
+    say: Say,
 ) -> None:
     """Write everything into the folder."""
     solution, folder = as_solution("ssep fit", solved), pathlib.Path(arguments.out)

@@ -16,8 +16,8 @@ from ssep.likelihoods.base import Likelihood
 from ssep.priors import SDEPrior
 
 _VARIANCES = {
-    True: "variance: that of the data, whose mean the latent is",
-    False: "variance: 1, for a latent on the scale of a logarithm",
+    True: "variance not given: that of the data, whose mean the latent is",
+    False: "variance not given: 1, for a latent on the scale of a logarithm",
 }
 _GOLDEN = (5**0.5 - 1) / 2
 
@@ -53,7 +53,7 @@ def starting_model(data: Data, likelihood: Likelihood, bare: bool, kernels: Sequ
         notes += noise
     centre = constant_latents(likelihood, data, count) if mean is None else np.full(count, mean)
     if mean is None:
-        notes.append("mean: the constant under which the data are most probable")
+        notes.append("mean not given: the constant under which the data are most probable")
     span = float(data.t[-1] - data.t[0]) or 1.0
     each, used = [], set()
     for index, text in enumerate(kernels if len(kernels) == count else [*kernels] * count):
@@ -62,7 +62,7 @@ def starting_model(data: Data, likelihood: Likelihood, bare: bool, kernels: Sequ
         starts = {"lengthscale": span / 10, "variance": variance}
         each.append(parse_kernel(text, defaults=starts))
         used |= {name for name in starts if _matters(text, starts, name)}
-    reasons = {"lengthscale": "lengthscale: a tenth of the time span", "variance": _VARIANCES[direct]}
+    reasons = {"lengthscale": "lengthscale not given: a tenth of the time span", "variance": _VARIANCES[direct]}
     notes += [reason for name, reason in reasons.items() if name in used]
     return Start(SDEPrior(tuple(each), mean=tuple(map(float, centre))), likelihood, notes)
 
@@ -132,5 +132,5 @@ def _with_noise(likelihood: Any, spread: float) -> tuple[Likelihood, list[str]]:
     for name, value in {"variance": spread / 4, "scale": spread**0.5 / 2}.items():
         if hasattr(likelihood, name):
             changed = eqx.tree_at(lambda each, name=name: getattr(each, name), likelihood, jnp.asarray(value))
-            return changed, [f"{name} of the likelihood: noise of half the data's standard deviation"]
+            return changed, [f"{name} of the likelihood not given: noise of half the data's standard deviation"]
     return likelihood, []
