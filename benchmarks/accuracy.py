@@ -49,7 +49,7 @@ def simulated(task: Task, seed: int) -> ssep.Data:
     """Observations from the model itself."""
     prior, lik = task
     paths = ssep.sample(jax.random.key(seed), prior, T, 1, lik=lik)
-    return ssep.Data(T, paths.y[0])
+    return ssep.Data(T, np.asarray(paths.y)[0])
 
 
 def errors(task: Task, rules: dict[str, ssep.Rule], seed: int) -> dict[str, np.ndarray]:

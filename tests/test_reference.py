@@ -99,3 +99,8 @@ def test_formulas_have_thin_spaces_around_names(formula, spaces):
     count = {child.tag.split("}")[1]: len(child) for child in tree.iter()}
     assert sum(child.tag.endswith("mspace") for child in tree.iter()) == spaces
     assert all(count.get(script, 2) == 2 for script in ("msup", "msub"))
+
+
+def test_distributed_as_is_a_relation():
+    render = runpy.run_path(str(DOCS / "_build_hooks" / "mathml.py"))["render"]
+    assert "".join(ElementTree.fromstring(render(r"x \\sim N", "inline")).itertext()) == "x\u223cN"
