@@ -38,7 +38,10 @@ def resolve(path):
 
 def public(module):
     """The public names of a module: of a package what it re-exports, otherwise what it defines."""
-    for node in ast.parse(pathlib.Path(module.__file__).read_text()).body:
+    body = ast.parse(pathlib.Path(module.__file__).read_text()).body
+    # What is imported when it is first asked for stands below `if TYPE_CHECKING`.
+    later = [node for block in body if isinstance(block, ast.If) for node in block.body]
+    for node in [*body, *later]:
         if isinstance(node, ast.ImportFrom):
             names = [alias.asname for alias in node.names if alias.asname == alias.name]
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
