@@ -20,7 +20,7 @@ from ssep.cli import fitting, main
 from ssep.cli.csv_file import read_csv
 from ssep.cli.demonstration import DEMOS
 from ssep.cli.holding import all_but
-from ssep.cli.starting import constant_latents, starting_model
+from ssep.cli.starting import starting_model
 from ssep.compatibility import check_compatible
 from ssep.expressions import parse_kernel
 
@@ -181,41 +181,37 @@ def test_some_hyperparameters_can_be_held():
 # Where learning starts
 
 
-def test_the_mean_starts_where_constant_data_would_be_most_probable():
+def test_the_mean_starts_at_the_level_of_the_data():
     rng = np.random.default_rng(0)
     t = np.arange(40.0)
     counts, exposure = rng.poisson(300.0, 40), rng.uniform(1, 3, 40)
-    labels, trials = rng.integers(0, 2, 40), rng.integers(1, 9, 40)
-    wins, real = trials // 2, rng.normal(-2000.0, 3.0, 40)
+    trials = rng.integers(4, 9, 40)
+    wins, real = trials // 2, np.where(t == 3, np.nan, rng.normal(-2000.0, 3.0, 40))
     cases = [
-        (LIKELIHOODS.Poisson(), ssep.Data(t, counts, aux=exposure), [np.log(counts.sum() / exposure.sum())]),
-        (LIKELIHOODS.Poisson(link=ssep.links.softplus), ssep.Data(t, counts), [np.log(np.expm1(counts.mean()))]),
-        (LIKELIHOODS.Bernoulli(), ssep.Data(t, labels), [special.logit(labels.mean())]),
-        (LIKELIHOODS.Binomial(), ssep.Data(t, wins, aux=trials), [special.logit(wins.sum() / trials.sum())]),
-        (LIKELIHOODS.Gaussian(4.0), ssep.Data(t, np.where(t == 3, np.nan, real)), [np.delete(real, 3).mean()]),
-        (
-            LIKELIHOODS.HeteroscedasticGaussian(),
-            ssep.Data(t, real),
-            [real.mean(), 0.5 + np.log(np.expm1(real.std()))],
-        ),
+        ("poisson", ssep.Data(t, counts, aux=exposure), np.log((counts.sum() + 0.5) * 40 / 41 / exposure.sum())),
+        ("binomial", ssep.Data(t, wins, aux=trials), special.logit((wins.sum() + 0.5) * 40 / 41 / trials.sum())),
+        ("gaussian", ssep.Data(t, real), np.nanmean(real)),
     ]
     for likelihood, data, expected in cases:
-        np.testing.assert_allclose(constant_latents(likelihood, data, len(expected)), expected, rtol=1e-5)
+        start = starting_model(data, likelihood, ["matern32"], None)
+        np.testing.assert_allclose(start.prior.means, expected, rtol=1e-9)
 
 
 def test_what_is_not_given_starts_on_the_scale_of_the_data():
     data = ssep.Data(np.array([0.0, 50.0, 200.0]), np.array([10.0, 30.0, 20.0]))
-    start = starting_model(data, LIKELIHOODS.Gaussian(), True, ["matern32 + periodic(period=7)*matern12"], None)
+    start = starting_model(data, "gaussian", ["matern32 + periodic(period=7)*matern12"], None)
     trend, weekly = start.prior.kernels[0].parts
-    assert (trend.lengthscale, trend.variance) == (20.0, np.var([10, 30, 20]))
-    assert weekly.factors[1].lengthscale == 20.0
-    assert start.likelihood.variance == np.var([10, 30, 20]) / 4
-    assert len(start.notes) == 4
-    given = starting_model(data, LIKELIHOODS.Poisson(), True, ["matern32(2, 3)"], 1.5)
+    variance = np.var([10, 30, 20])
+    assert trend.lengthscale == weekly.factors[1].lengthscale == 20.0
+    np.testing.assert_allclose([trend.variance, start.likelihood.variance], [0.9 * variance, 0.1 * variance], rtol=1e-6)
+    assert [note.split(" not")[0] for note in start.notes] == [
+        *("mean", "noise of the likelihood", "lengthscale", "variance"),
+    ]
+    given = starting_model(data, "gaussian(2)", ["matern32(2, 3)"], 1.5)
     assert given.notes == []
-    assert (given.prior.kernels[0].variance, given.prior.means) == (2.0, (1.5,))
-    left_out = starting_model(data, LIKELIHOODS.Poisson(), True, ["matern32(lengthscale=3)"], 1.5)
-    assert left_out.prior.kernels[0].variance == 1.0
+    assert (given.likelihood.variance, given.prior.kernels[0].variance, given.prior.means) == (2.0, 2.0, (1.5,))
+    one = starting_model(data, "poisson", ["matern32(lengthscale=3)"], 1.5)
+    assert [note.split(" not")[0] for note in one.notes] == ["variance"]
 
 
 # Times in files

@@ -55,7 +55,7 @@ DEMOS = {
     "motorcycle": Demo(
         "acceleration after an impact: noise that changes its size, a second latent",
         lambda: dict(zip(("milliseconds", "acceleration"), datasets.motorcycle(), strict=True)),
-        ("--likelihood", "heteroscedastic_gaussian", "--kernel", "matern52(lengthscale=10)", "--rule", "cvi"),
+        ("--likelihood", "heteroscedastic_gaussian", "--kernel", "matern52(lengthscale=10)", "--alpha", "0.5"),
     ),
 }
 

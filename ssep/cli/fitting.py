@@ -41,8 +41,7 @@ def fit_file(arguments: argparse.Namespace) -> None:
     if not arguments.no_figure:
         import_pyplot("predictive")
     say(describe_data(arguments.data, series))
-    bare = "(" not in arguments.likelihood
-    start = starting_model(series.data, likelihood, bare, arguments.kernel or ["matern52"], arguments.mean)
+    start = starting_model(series.data, arguments.likelihood, arguments.kernel or ["matern52"], arguments.mean)
     solved = _solve(start, rule, series, arguments, say)
     _write(solved, start, series, columns, questions, arguments, say)
 

@@ -9,6 +9,7 @@ import numpy as np
 from ssep.expressions.reading import parse_likelihood
 from ssep.likelihoods import Likelihood
 from ssep.likelihoods.base import require_moments
+from ssep.types import Aux
 
 # The share of the variance of observations that is taken for noise.
 _NOISE = 0.1
@@ -44,12 +45,18 @@ def starting_lengthscale(points: np.ndarray, parts: float = 10.0) -> float:
     return span / parts if span > 0 else 1.0
 
 
-def starting_latents(likelihood: Likelihood, y: np.ndarray, count: int) -> list[Start]:
+def starting_latents(likelihood: Likelihood, y: np.ndarray, count: int, aux: Aux = None) -> list[Start]:
     """A mean and a variance for each latent.
 
     With the first at its mean, observations have the mean of y, and a standard deviation more moves that by the
     standard deviation of y as far as it is not noise. For the others, observations have a tenth of the variance of y,
     and a standard deviation more makes it four times as much. Zero and one where a latent does no such thing.
+
+    Args:
+        likelihood: The likelihood.
+        y: The observations, without missing ones.
+        count: The number of latents.
+        aux: The extras of a typical observation, such as the mean of the exposures.
     """
     try:
         require_moments(likelihood, "starting_latents(likelihood)")
@@ -65,7 +72,7 @@ def starting_latents(likelihood: Likelihood, y: np.ndarray, count: int) -> list[
     def moment(number: int, index: int) -> Callable[[float], float]:
         def at(latent: float) -> float:
             moved = jnp.asarray(np.where(np.arange(count) == index, latent, latents))
-            return float(jnp.reshape(likelihood.conditional_moments(moved, None)[number], ()))
+            return float(jnp.reshape(likelihood.conditional_moments(moved, aux)[number], ()))
 
         return at
 
