@@ -27,9 +27,10 @@ unit: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/speed.py
 
-# Draws every kernel and likelihood into docs/images, and writes the page that shows them.
+# Draws every kernel and likelihood into docs/images, and writes the page that shows them; and the figures of pages.
 gallery: $(VENV)/.dev
 	$(BIN)/python docs/_build_hooks/gallery.py
+	$(BIN)/python docs/_build_hooks/page_figures.py
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict --quiet

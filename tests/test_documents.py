@@ -9,6 +9,7 @@ import sys
 import matplotlib.image
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from scipy import stats
 
 import ssep
@@ -29,6 +30,7 @@ def test_code_of_a_page_runs_and_prints_what_it_shows(page, capsys):
         exec(code, scope)
         printed = capsys.readouterr().out
         assert not shown or printed.split() == shown.split()
+    pyplot.close("all")
 
 
 @pytest.mark.parametrize(
