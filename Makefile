@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # SciPy's OpenBLAS, behind JAX's linear algebra on CPUs, slows down badly when its threads share cores.
 export OPENBLAS_NUM_THREADS := 1
+# The theme announces the end of mkdocs 1 on every build; pyproject.toml stays below 2.
+export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: demo test lint types unit install docs gallery bench paper clean
 

@@ -106,4 +106,4 @@ def test_formulas_have_thin_spaces_around_names(formula, spaces):
 
 def test_distributed_as_is_a_relation():
     render = runpy.run_path(str(DOCS / "_build_hooks" / "mathml.py"))["render"]
-    assert "".join(ElementTree.fromstring(render(r"x \\sim N", "inline")).itertext()) == "x\u223cN"
+    assert "<mo>&#x0223C;</mo>" in render(r"x \sim N", "inline")

@@ -17,7 +17,8 @@ _AFTER = re.compile(rf"({_BASE}{_NAME}(?:</mrow>)?)(?=(?:<(?:mrow|msub|msup|msty
 
 def render(formula: str, display: str) -> str:
     """MathML of a formula, with the thin spaces around names of functions that LaTeX puts there."""
-    found = convert(formula, display=display).replace("&#x0007E;", "&#x0223C;")  # the relation, not the accent
+    found = convert(formula, display=display)
+    found = found.replace("<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>")  # "is distributed as" is a relation
     found = _LETTERS.sub(lambda word: f"<mi>{''.join(re.findall('>(.)<', word[0]))}</mi>", found)
     space = '<mspace width="0.17em"/>'
     return _AFTER.sub(rf"\1{space}", _BEFORE.sub(rf"\1{space}", found))
