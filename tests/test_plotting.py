@@ -139,6 +139,8 @@ def test_all_columns_that_are_predicted_alike_are_in_one_panel(smooth):
     np.testing.assert_array_equal(shown[:, 0], np.repeat(T, 2)[mask.ravel()])
     np.testing.assert_array_equal(shown[:, 1], np.asarray(smooth.data.y)[mask])
     np.testing.assert_array_equal(dots(ax, "missing")[:, 0], T[[3]])  # one of two is there at the fifth
+    crowd = ssep.infer(smooth.prior, Gaussian(0.1), ssep.CVI(), ssep.Data(T, np.zeros((20, 13))))
+    assert len(dots(plotting.predictive(crowd, T_NEW, coverage=()), "data")) == 260
     one = plotting.predictive(smooth, T_NEW, columns=[1], coverage=())
     assert not one.collections
     np.testing.assert_array_equal(dots(one, "data")[:, 1], np.asarray(smooth.data.y)[mask[:, 1], 1])
@@ -211,6 +213,17 @@ def test_places_have_panels_and_new_places_no_data(line):
     np.testing.assert_allclose(dots(there, "median")[:, 1], wanted, atol=1e-12)
     np.testing.assert_array_equal(dots(there, "held out"), [[T[0], 0.1], [T[1], 0.3]])
     assert "data" not in [each.get_label() for each in there.get_lines()]
+
+
+def test_constant_extras_are_carried_to_new_times_but_not_to_new_places():
+    data = ssep.Data(T, np.full((20, 2), 3.0), r=[0.0, 1.0], aux=np.tile([2.0, 5.0], (20, 1)))
+    prior = ssep.SpatioTemporalPrior(Matern32(1.0, 2.0), Matern32(1.0, 2.0))
+    solution = ssep.infer(prior, Poisson(), ssep.CVI(), data)
+    axes = plotting.predictive(solution, T_NEW, coverage=())
+    wanted = ssep.predict(solution, np.sort(T_NEW), aux=np.tile([2.0, 5.0], (5, 1))).y_mean
+    np.testing.assert_allclose(np.stack([dots(ax, "mean")[:, 1] for ax in axes], 1), wanted, atol=1e-12)
+    with pytest.raises(ValueError, match=r"`predict\(aux\)` must be given to predict observations"):
+        plotting.predictive(solution, T_NEW, r_new=[0.5, 3.0])
 
 
 def test_latents_have_normal_bands_and_a_panel_each(noisy):

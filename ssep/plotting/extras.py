@@ -21,17 +21,18 @@ class Question(NamedTuple):
     """Where the extras are known, shape (times,) or (times, columns)."""
 
 
-def question(call: str, data: Data, t_new: Any, aux: Aux) -> Question:
+def question(call: str, data: Data, t_new: Any, r_new: Any, aux: Aux) -> Question:
     """What the caller asks for; else a grid of times, with the extras of the data if they never change.
 
-    Extras that change are known at the data's own times only, and there only where something was observed.
+    Extras that change are known at the data's own times only, and there only where something was observed. Those at
+    new places are for the caller to give.
     """
     remedy = "Give `t_new` too, with one entry of `aux` for each time."
     alone = aux is not None and t_new is None
     require(not alone, f"plotting.{call}(aux)", "belongs to new times", "no `t_new`", remedy)
     t = grid_over(np.asarray(data.t)) if t_new is None else np.asarray(check_times(f"plotting.{call}", t_new))
     always = np.ones(len(t), bool)
-    if aux is not None or not jax.tree.leaves(data.aux):
+    if aux is not None or r_new is not None or not jax.tree.leaves(data.aux):
         return Question(t, as_aux(aux), always)
     constant = jax.tree.map(lambda extra: _constant(np.asarray(extra), np.asarray(data.mask)), data.aux)
     if not any(np.isnan(value).any() for value in jax.tree.leaves(constant)):

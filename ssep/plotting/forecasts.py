@@ -38,8 +38,9 @@ def forecasts(call: str, solved: Solution, asked: Question, r_new: Any, columns:
         everywhere = predict(solved, asked.t, r_new=r_new, aux=asked.aux)
         shown = pick(call, columns, everywhere.f_mean.shape[1], _MOST)
         return [_named(_place(everywhere, column), column, _at(everywhere, column), asked) for column in shown]
-    shown = pick(call, columns, data.per_step, _MOST)
-    if not _by_columns(asked, data.per_step, data.aux):
+    apart = _by_columns(asked, data.per_step, data.aux)
+    shown = pick(call, columns, data.per_step, _MOST if apart else data.per_step or 1)
+    if not apart:
         return [Forecast(predict(solved, asked.t, r_new=r_new, aux=asked.aux), asked.known, shown, None)]
     each = [jax.tree.map(lambda extra, j=column: extra[:, j], asked.aux) for column in shown]
     predictions = [predict(solved, asked.t, r_new=r_new, aux=extras) for extras in each]

@@ -41,7 +41,8 @@ def predictive(
         t_new: Times, shape (m,). If absent, from the first observation to the last; or the times of the data, if these
             came with `aux` that changes over time.
         r_new: Places, for a prior in space and time, as in `predict`; those of the data, if they are fixed, if absent.
-        aux: Extras at the new times, shape (m,), or (m, J) for J columns; those of the data if they never change.
+        aux: Extras at the new times, shape (m,), or (m, J) for J columns or places; if absent, those of the data if
+            they never change and places are the data's own.
         held_out: Observations that the solution has not seen, to be drawn as well, with the columns of the panels.
         columns: Which columns of y, or places, to show; all if absent.
         coverage: The probability of the central interval that a band shows, or several; () for none.
@@ -53,7 +54,7 @@ def predictive(
     """
     solved = as_solution("plotting.predictive", solution)
     horizon, levels = Horizon("predictive", times), levels_of("predictive", coverage)
-    asked = question("predictive", solved.data, t_new, aux)
+    asked = question("predictive", solved.data, t_new, r_new, aux)
     found = forecasts("predictive", solved, asked, r_new, columns)
     axes = panels("predictive", len(found), ax)
     for panel, forecast in zip(axes, found, strict=True):
