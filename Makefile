@@ -7,12 +7,12 @@ export OPENBLAS_NUM_THREADS := 1
 # The theme announces the end of mkdocs 1 on every build; pyproject.toml stays below 2.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo test lint types unit docs gallery bench clean
+.PHONY: demo test lint types unit install docs gallery bench clean
 
 demo: $(VENV)/.plot
 	$(BIN)/python examples/coal.py
 
-test: lint types unit docs
+test: lint types unit install docs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -22,7 +22,11 @@ types: $(VENV)/.dev
 	$(BIN)/pyright
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m "not slow"
+
+# What the README and the first page say, in environments that have nothing yet.
+install: $(VENV)/.dev
+	$(BIN)/pytest -n 2 -m slow
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/speed.py

@@ -13,7 +13,7 @@ import optax
 from matplotlib import pyplot as plt
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
-from tasks import FOLDER, IMAGES, banana, table
+from tasks import FOLDER, IMAGES, banana
 
 import ssep
 from ssep.kernels import Matern52
@@ -31,7 +31,7 @@ METHODS = {
 
 def load() -> tuple[np.ndarray, np.ndarray]:
     """Rows (x1, x2, label) in order of x1, and where each row of the file went."""
-    values = table("banana.csv")
+    values = np.stack(ssep.datasets.banana(FOLDER), 1)
     order = np.argsort(values[:, 0], kind="stable")
     return values[order], np.argsort(order)
 
@@ -119,7 +119,7 @@ def draw() -> None:
 def main() -> None:
     """The figure, the table and the large set."""
     draw()
-    task = banana("banana_large.csv")
+    task = banana(large=True)
     for label in ("compiling included", "compiled"):
         begun = time.perf_counter()
         solution = ssep.infer(task.prior, task.likelihood, ssep.CVI(), task.data)

@@ -2,8 +2,8 @@
 
     python benchmarks/convergence.py
 
-prints the table of docs/workflow/inference.md. Motorcycle and Banana are read from the folder that SSEP_DATA names, or
-from ../shared/data; they are left out where it does not exist.
+prints the table of docs/workflow/inference.md. Banana is read from the folder that SSEP_DATA names, or from
+../shared/data; it is left out where that does not exist.
 """
 
 import os
@@ -26,8 +26,7 @@ Task = tuple[ssep.SDEPrior, ssep.Likelihood, ssep.Data]
 
 def motorcycle() -> Task:
     """Head accelerations, standardised, with noise that changes its size."""
-    values = np.loadtxt(FOLDER / "motorcycle.csv", delimiter=",", skiprows=1)
-    t, y = ((values - values.mean(0)) / values.std(0)).T
+    t, y = ((values - values.mean()) / values.std() for values in ssep.datasets.motorcycle())
     return ssep.SDEPrior((Matern32(3.0, 1.0), Matern32(3.0, 1.0))), HeteroscedasticGaussian(), ssep.Data(t, y)
 
 
@@ -38,9 +37,9 @@ def coal() -> Task:
 
 def banana() -> Task:
     """Labels of the first hundred points along their first coordinate."""
-    values = np.loadtxt(FOLDER / "banana.csv", delimiter=",", skiprows=1)[:100]
-    values = values[np.argsort(values[:, 0])]
-    return ssep.SDEPrior(Matern52(1.0, 1.0)), Bernoulli(), ssep.Data(values[:, 0], values[:, 2])
+    t, _, y = (column[:100] for column in ssep.datasets.banana(FOLDER))
+    order = np.argsort(t)
+    return ssep.SDEPrior(Matern52(1.0, 1.0)), Bernoulli(), ssep.Data(t[order], y[order])
 
 
 def student() -> Task:
@@ -92,9 +91,7 @@ def cell(task: Task, rule: ssep.Rule) -> str:
 
 def main() -> None:
     """Print the table."""
-    tasks = [coal, student, demodulation, large_counts]
-    if FOLDER.exists():
-        tasks = [motorcycle, coal, banana, student, demodulation, large_counts]
+    tasks = [motorcycle, coal, *([banana] if FOLDER.exists() else []), student, demodulation, large_counts]
     print("| rule |", " | ".join(task.__name__.replace("_", " ") for task in tasks), "|")
     print("| --- |", " | ".join("---" for _ in tasks), "|")
     built = [task() for task in tasks]

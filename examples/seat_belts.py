@@ -4,8 +4,6 @@ Car drivers killed or seriously injured on British roads, 1969 to 1984 (Harvey a
 became compulsory at the end of January 1983. Counts vary more than a Poisson distribution allows: `NegativeBinomial`.
 """
 
-import pathlib
-
 import jax
 import numpy as np
 from matplotlib import pyplot as plt
@@ -14,7 +12,7 @@ import ssep
 from ssep.kernels import LocalLinearTrend, Regression, SeasonalDummies, Table
 
 jax.config.update("jax_enable_x64", True)
-y = np.loadtxt(pathlib.Path(__file__).parent / "drivers.csv", delimiter=",", skiprows=1, usecols=1)
+_, y = ssep.datasets.drivers()
 t = np.arange(len(y)) / 12  # in years since January 1969
 ahead = np.arange(len(y) + 24) / 12
 law = Table(ahead, ahead > 168.5 / 12)  # from February 1983 on

@@ -1,6 +1,8 @@
 """State space expectation propagation: Gaussian processes in time with any likelihood, in linear time."""
 
 from ssep import datasets as datasets
+from ssep import estimators as estimators
+from ssep import expressions as expressions
 from ssep import kernels as kernels
 from ssep import likelihoods as likelihoods
 from ssep import links as links

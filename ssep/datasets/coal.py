@@ -1,8 +1,8 @@
 """British coal mining disasters."""
 
-import importlib.resources
-
 import numpy as np
+
+from ssep.datasets.files import bundled
 
 
 def coal_dates() -> np.ndarray:
@@ -11,8 +11,7 @@ def coal_dates() -> np.ndarray:
     Jarrett, "A note on the intervals between coal-mining disasters", Biometrika 66, 1979; the table `coal` of the R
     package boot.
     """
-    with importlib.resources.files("ssep.datasets").joinpath("coal.csv").open() as file:
-        return np.loadtxt(file, skiprows=1)
+    return bundled("coal.csv")
 
 
 def coal(num_bins: int = 333) -> tuple[np.ndarray, np.ndarray]:
