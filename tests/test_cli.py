@@ -20,6 +20,7 @@ from ssep.cli import fitting, main
 from ssep.cli.csv_file import read_csv
 from ssep.cli.demonstration import DEMOS
 from ssep.cli.holding import all_but
+from ssep.cli.results import Columns, read_model, write_model
 from ssep.cli.starting import starting_model
 from ssep.compatibility import check_compatible
 from ssep.expressions import parse_kernel
@@ -217,6 +218,23 @@ def test_what_is_not_given_starts_on_the_scale_of_the_data():
 # Times in files
 
 
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin", "number"])
+def test_a_written_model_knows_its_clock(zone, tmp_path):
+    dates = pd.date_range("2024-03-25 06:00", periods=5, tz=None if zone == "number" else zone)
+    frame = pd.DataFrame({"at": np.arange(5.0) if zone == "number" else dates, "y": [1.0, 2.0, np.nan, 1.0, 3.0]})
+    series = ssep.tables.read(frame, "y", time="at", unit=None if zone == "number" else "hour")
+    prior = ssep.SDEPrior(ssep.kernels.Matern32(1.0, 30.0), mean=1.0)
+    solution = ssep.infer(prior, LIKELIHOODS.Gaussian(), ssep.PowerEP(), series.data)
+    columns = Columns("at", "y", None, None)
+    write_model(tmp_path, solution, series, columns)
+    _, again, known = read_model(str(tmp_path))
+    assert known == columns
+    assert again.clock == series.clock
+    assert jax.tree.all(jax.tree.map(np.array_equal, again.data, series.data))
+    # The clocks change in between.
+    np.testing.assert_array_equal(again.future(4).values, series.future(4).values)
+
+
 def read(tmp_path, lines, **options):
     path = tmp_path / "times.csv"
     path.write_text("\n".join(["time,y", *(f"{line},1" for line in lines)]))
@@ -328,6 +346,13 @@ def test_predict_needs_a_model_and_times(results, tmp_path, capsys):
     assert "must know when" in capsys.readouterr().err
     assert main(["predict", str(results[1]), "--horizon", "2"]) == 1
     assert "`--horizon` needs the exposure" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("library", "extra"), [("pandas", "cli"), ("matplotlib", "plot")])
+def test_a_library_that_is_not_there_is_named_with_its_extra(library, extra, results, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    assert main(["fit", str(results[0]), *COLUMNS, *MODEL]) == 1
+    assert f'pip install "ssep[{extra}]"' in capsys.readouterr().err
 
 
 def test_an_error_can_be_traced(tmp_path):

@@ -603,6 +603,12 @@ def test_arviz_of_scattered_places():
     np.testing.assert_allclose(tree["log_likelihood"]["y"].values[0], expected, rtol=1e-10)
 
 
+def test_a_missing_library_is_named_with_its_extra(messy, monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz_base", None)
+    with pytest.raises(ImportError, match=r'pip install "ssep\[arviz\]"'):
+        messy[1].to_arviz(jax.random.key(0), messy[2])
+
+
 def test_importing_imports_no_library_of_tables():
     code = "import ssep, sys; assert not {'pandas', 'polars', 'xarray', 'arviz_base'} & set(sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

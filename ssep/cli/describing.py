@@ -8,18 +8,20 @@ import numpy as np
 from ssep.expressions import format_kernel, format_likelihood
 from ssep.likelihoods.base import Likelihood
 from ssep.tables.series import Series
+from ssep.tables.zones import to_wall
 
 
 def describe_data(path: str, series: Series) -> str:
     """One line: how many rows there are, from when to when, and how time is counted."""
     data, clock = series.data, series.clock
     seen, count = int(data.mask.sum()), len(data.t)
-    first, last = clock.dates(data.t[:1])[0], clock.dates(data.t[-1:])[0]
+    first, last = float(data.t[0]), float(data.t[-1])
     if clock.unit is None:
         times = f"from {first:g} to {last:g}"
     else:
-        zone = "" if clock.zone is None else " UTC"
-        times = f"from {_short(first)} to {_short(last)}{zone}; time in {clock.unit.name}s since {_short(clock.origin)}"
+        zone = "" if clock.zone is None else f" ({clock.zone})"
+        begin, end, zero = (_short(date) for date in to_wall(clock.dates([first, last, 0.0]), clock.zone))
+        times = f"from {begin} to {end}{zone}; time in {clock.unit.name}s since {zero}"
     return f"{path}: {count} rows, {seen} observed, {count - seen} missing, {times}"
 
 
@@ -31,7 +33,6 @@ def describe_model(prior: Any, likelihood: Likelihood) -> str:
     return re.sub(r"\d+\.\d{4,}(?:e[+-]?\d+)?", lambda number: f"{float(number[0]):.5g}", "\n".join(lines))
 
 
-def _short(date: np.datetime64 | None) -> str:
+def _short(date: np.datetime64) -> str:
     """A date, without a time of day if that is midnight."""
-    assert date is not None
     return str(date.astype("datetime64[us]")).removesuffix(".000000").removesuffix("T00:00:00")

@@ -11,6 +11,7 @@ from ssep.plotting.horizon import grid_over
 from ssep.plotting.panels import import_pyplot
 from ssep.solution import Solution
 from ssep.tables.series import Series
+from ssep.tables.zones import to_wall
 
 FIGURE, COMPONENTS = "figure.png", "components.png"
 
@@ -28,8 +29,8 @@ def draw(folder: pathlib.Path, solution: Solution, series: Series, ahead: Any, t
     """
     pyplot = import_pyplot("predictive")
     clock = series.clock
-    dates = None if clock.unit is None else clock.dates
-    label = time if clock.unit is None or clock.zone is None else f"{time} (UTC)"
+    dates = None if clock.unit is None else lambda t: to_wall(clock.dates(t), clock.zone)
+    label = time if clock.zone is None else f"{time} ({clock.zone})"
     future = None if ahead is None else series.layout.rows_of(ahead)
     numbers = np.empty(0) if future is None else clock.numbers(future.stamps)
     own = np.asarray(solution.data.t)
@@ -44,7 +45,7 @@ def draw(folder: pathlib.Path, solution: Solution, series: Series, ahead: Any, t
     ax = plotting.predictive(solution, t, aux=aux, times=dates)
     ax.set(xlabel=label, ylabel=target)
     if len(numbers):
-        border = clock.dates(own[-1:])[0]
+        border = own[-1] if dates is None else dates(own[-1:])[0]
         ax.axvline(border, color="0.5", linewidth=0.8, linestyle=":")
         style = {"transform": ax.get_xaxis_transform(), "va": "top", "color": "0.4", "fontsize": "small"}
         ax.text(border, 0.99, " forecast", **style)

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import re
 from typing import Any
 
 from ssep.checks import require
@@ -54,7 +55,8 @@ def read_series(frame: Any, columns: Columns, unit: str | None, likelihood: Like
     try:
         series.check_support(likelihood)
     except ValueError as error:
-        raise ValueError(str(error).replace(" in row ", " in line ")) from error
+        line = re.sub(r" in row (\d+)", lambda row: f" in line {frame.index[int(row[1])]}", str(error))
+        raise ValueError(line) from error
     return series
 
 

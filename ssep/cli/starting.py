@@ -14,10 +14,10 @@ from ssep.likelihoods.base import Likelihood
 from ssep.priors import SDEPrior
 
 _REASONS = {
-    "mean": "mean not given: observations then have the mean of the data",
+    "mean": "mean not given: latents at which observations have the mean of the data",
     "noise": "noise of the likelihood not given: a tenth of the variance of the data",
     "lengthscale": "lengthscale not given: a tenth of the time span",
-    "variance": "variance not given: that of the latent moves observations as far as the data vary",
+    "variance": "variance not given: latents that move observations as far as the data vary",
 }
 
 

@@ -27,10 +27,6 @@ class Table(abc.ABC):
     def numbers(self, name: Any) -> np.ndarray:
         """A column in double precision; NaN where it has nothing."""
 
-    def row_label(self, position: int) -> Any:
-        """What a row is called."""
-        return position
-
     @abc.abstractmethod
     def like(self, frame: Any) -> "Table | None":
         """Another frame of the same kind, with its times in the same place; None if it is no such frame."""

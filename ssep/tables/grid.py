@@ -75,10 +75,6 @@ class Grid(Layout):
         extras = jax.tree.map(lambda extra: extra[order], self.extras())
         return Data(times[order], self.observed()[order], aux=extras, r=self._located())
 
-    def row_label(self, position: int) -> Any:
-        """The number of a time."""
-        return position
-
     def own_rows(self) -> Rows:
         """The data's own times."""
         return self._rows(self.dataset)

@@ -54,10 +54,6 @@ class Layout(abc.ABC):
         """The extras in the order of the rows."""
 
     @abc.abstractmethod
-    def row_label(self, position: int) -> Any:
-        """What a row is called."""
-
-    @abc.abstractmethod
     def own_rows(self) -> Rows:
         """The data's own rows."""
 

@@ -53,10 +53,6 @@ class Long(Layout):
             per_step=self.per_step,
         )
 
-    def row_label(self, position: int) -> Any:
-        """What a row is called."""
-        return self.table.row_label(position)
-
     def own_rows(self) -> Rows:
         """The data's own rows."""
         return self._rows(self.table)

@@ -37,10 +37,6 @@ class PandasTable(Table):
             refuse_type(name, column.dtype)
         return as_numbers(name, column.to_numpy(dtype=float, na_value=np.nan))
 
-    def row_label(self, position: int) -> Any:
-        """Its entry in the index, unless that is the time."""
-        return position if self.time is None else self.frame.index[position]
-
     def like(self, frame: Any) -> "PandasTable | None":
         """Another frame, with its times in the same place."""
         import pandas as pd

@@ -102,7 +102,7 @@ class Series:
                 try:
                     check(slice(row, row + 1))
                 except ValueError as error:
-                    reason = str(error).replace("at position 0", f"in row {self.layout.row_label(row)}, at {time}")
+                    reason = str(error).replace("at position 0", f"in row {row}, at {time}")
                     raise ValueError(reason) from error
             raise
 

@@ -47,10 +47,6 @@ class Wide(Layout):
         order = np.argsort(times, kind="stable")
         return Data(times[order], self.observed()[order], aux=jax.tree.map(lambda extra: extra[order], self.extras()))
 
-    def row_label(self, position: int) -> Any:
-        """What a row is called."""
-        return self.table.row_label(position)
-
     def own_rows(self) -> Rows:
         """The data's own rows."""
         return _rows(self.table)
