@@ -79,6 +79,12 @@ def test_the_metadata_are_complete(built):
     assert set(about.get_all("Provides-Extra", [])) == set(PROJECT["optional-dependencies"])
 
 
+def test_importing_imports_nothing_optional():
+    optional = "matplotlib tqdm pandas polars xarray arviz_base arviz_stats sklearn numpyro blackjax"
+    code = f"import ssep, sys; print([name for name in '{optional}'.split() if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 def test_every_extra_that_an_error_names_exists():
     named = {
         extra for path in (ROOT / "ssep").rglob("*.py") for extra in re.findall(r"ssep\[(\w+)\]", path.read_text())
