@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import jax
 import matplotlib.image
 import numpy as np
 import pytest
@@ -31,6 +32,8 @@ def test_code_of_a_page_runs_and_prints_what_it_shows(page, capsys):
         printed = capsys.readouterr().out
         assert not shown or printed.split() == shown.split()
     pyplot.close("all")
+    # Programs of one page are of no use to the next, and would add up to gigabytes.
+    jax.clear_caches()
 
 
 @pytest.mark.parametrize(
