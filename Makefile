@@ -22,7 +22,7 @@ types: $(VENV)/.dev
 	$(BIN)/pyright
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 # What the README and the first page say, in environments that have nothing yet.
 install: $(VENV)/.dev
