@@ -5,12 +5,12 @@ BIN := $(VENV)/bin
 # SciPy's OpenBLAS, behind JAX's linear algebra on CPUs, slows down badly when its threads share cores.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test lint types unit docs gallery bench clean
+.PHONY: demo test lint types unit install docs gallery bench clean
 
 demo: $(VENV)/.plot
 	$(BIN)/python examples/coal.py
 
-test: lint types unit docs
+test: lint types unit install docs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -20,7 +20,11 @@ types: $(VENV)/.dev
 	$(BIN)/pyright
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m "not slow"
+
+# What the README and the first page say, in environments that have nothing yet.
+install: $(VENV)/.dev
+	$(BIN)/pytest -n 2 -m slow
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/speed.py

@@ -256,12 +256,24 @@ def test_starting_values_follow_the_units_of_the_data():
         (TemporalGPRegressor(rule="pep"), "Did you mean `power_ep`"),
         (TemporalGPRegressor(likelihood="poisson"), "needs non-negative integer counts"),
         (TemporalGPClassifier(), "must have two classes or more; got 1 class"),
+        (
+            TemporalGPRegressor("matern12", "heteroscedastic_gaussian", spatial_kernel=("white", "white", "white")),
+            "must be one, or one for each of 2 latents; got 3",
+        ),
     ],
 )
 def test_what_cannot_be_is_said(estimator, words):
     y = np.full(4, -0.5) if isinstance(estimator, TemporalGPRegressor) else np.zeros(4)
     with pytest.raises(ValueError, match=words):
-        estimator.fit(np.arange(4.0)[:, None], y)
+        estimator.fit(np.stack([np.arange(4.0)] * (2 if isinstance(estimator.spatial_kernel, tuple) else 1), 1), y)
+
+
+def test_scores_of_missing_observations_are_not_silently_missing(counts, fitted):
+    X, y = counts
+    with pytest.raises(ValueError, match="needs finite observations"):
+        fitted.log_score(X, np.where(y > 3, np.nan, y))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        fitted.log_score(X, y[:-1])
 
 
 WITHOUT = """

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ssep.checks import require
 from ssep.data import Data
 from ssep.expressions.reading import parse_kernel, parse_rule
 from ssep.expressions.starting import Start, starting_latents, starting_lengthscale, starting_likelihood
@@ -59,9 +60,11 @@ def make_prior(
 
 def starts_for(likelihood: Likelihood, kernel: Kernels, y: np.ndarray) -> list[Start]:
     """Where each latent starts: as many as there are kernels, or as the likelihood has."""
-    several = not isinstance(kernel, str | Kernel)
-    count = len(kernel) if several else likelihood.num_latents or 1
-    return starting_latents(likelihood, y, count)
+    one = isinstance(kernel, str | Kernel)
+    known = one or (isinstance(kernel, Sequence) and all(isinstance(each, str | Kernel) for each in kernel))
+    remedy = 'For example "matern52 + periodic(period=7)".'
+    require(known, "TemporalGP(kernel)", "must be a kernel or its text, or several", repr(kernel), remedy)
+    return starting_latents(likelihood, y, likelihood.num_latents or 1 if one else len(kernel))
 
 
 def spread_places(places: np.ndarray, count: int) -> np.ndarray | None:
@@ -85,6 +88,8 @@ def spread_places(places: np.ndarray, count: int) -> np.ndarray | None:
 def _kernels(kernel: Kernels, defaults: Sequence[Mapping[str, Any]]) -> tuple[Kernel, ...]:
     """A kernel for each latent: one for all, or one for each."""
     given = [kernel] * len(defaults) if isinstance(kernel, str | Kernel) else list(kernel)
+    requirement, remedy = f"must be one, or one for each of {len(defaults)} latents", "Give one for all."
+    require(len(given) == len(defaults), "TemporalGP(kernel, spatial_kernel)", requirement, len(given), remedy)
     return tuple(
         parse_kernel(each, defaults=values) if isinstance(each, str) else each
         for each, values in zip(given, defaults, strict=True)

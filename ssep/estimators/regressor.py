@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
+from ssep.checks import require
 from ssep.estimators.base import TemporalGP
 
 
@@ -70,4 +71,7 @@ class TemporalGPRegressor(RegressorMixin, TemporalGP):
         return np.asarray(self._at(X).quantile(levels)).reshape(len(levels), -1).T
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
-        return y.astype(float)
+        values = y.astype(float)
+        remedy = "Leave out what is missing, or use `ssep.Data`, which takes NaN."
+        require(np.isfinite(values).all(), f"{type(self).__name__}", "needs finite observations", "others", remedy)
+        return values
