@@ -173,10 +173,11 @@ def test_input_may_come_through_a_pipe_with_dates_in_a_format(results, monkeypat
 def test_some_hyperparameters_can_be_held():
     prior = ssep.SDEPrior(ssep.kernels.Periodic(2.0, 3.0, 7.0) * ssep.kernels.Matern32(5.0, 11.0), mean=13.0)
     model = (prior, LIKELIHOODS.Gaussian(17.0))
-    for names, learned in {("period",): [2, 3, 5, 11, 13, 17], ("lengthscale", "mean", "order"): [2, 7, 5, 17]}.items():
+    cases = {None: [2, 3, 5, 11, 13, 17], ("lengthscale", "mean"): [2, 7, 5, 17], (): [2, 3, 7, 5, 11, 13, 17]}
+    for names, learned in cases.items():
         trainable, held = all_but(model, names)
         assert [float(leaf) for leaf in trainable(*model)] == learned
-        assert held == sorted(set(names) - {"order"})
+        assert held == (["period"] if names is None else sorted(names))
 
 
 # Where learning starts
@@ -303,6 +304,12 @@ ERRORS = {
     "alpha": ({}, ("--rule", "cvi", "--alpha", "0.5"), "`--alpha` is for rules with a power; got the rule cvi"),
     "latents": ({}, ("--kernel", "matern32", "--kernel", "matern52"), "`--kernel` must be given for 1 latents; got 2"),
     "held": ({}, ("--hold", "variance,lengthscale,mean"), "`--hold` must leave something to learn"),
+    "held by another name": (
+        {},
+        ("--hold", "lenghtscale"),
+        "must name hyperparameters: lengthscale, mean, var",
+    ),
+    "name": ({0: "date,mean,days"}, ("--target", "mean"), "`column mean` must not be called as one of the predictions"),
     "numbers have no unit": ({}, ("--time", "days", "--unit", "day"), "`--unit` is for dates; got numbers"),
     "no observations": (dict.fromkeys((1, 3, 4), "2024-01-01,,1"), (), "`--target` must have observations; got none"),
     "empty": (dict.fromkeys(range(1, 5), ""), (), "must have rows below the names of its columns"),

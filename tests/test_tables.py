@@ -149,6 +149,21 @@ def test_dates_beyond_the_range_of_nanoseconds():
     assert series.data.t[1] == (datetime.date(1215, 6, 15) - datetime.date(1066, 10, 14)).days
 
 
+@pytest.mark.parametrize("unit", ["second", "hour", "week", "month", "year"])
+def test_dates_of_a_millennium_come_back_to_the_second(unit):
+    seconds = np.sort(np.random.default_rng(8).integers(-(3 * 10**10), 10**10, 200)).astype("datetime64[s]")
+    series = ssep.tables.read(pd.DataFrame({"y": np.ones(200)}, index=seconds), unit=unit)
+    np.testing.assert_array_equal(series.clock.dates(series.data.t), seconds)
+
+
+def test_an_origin_without_an_offset_is_in_the_zone_of_the_dates():
+    dates = pd.date_range("2024-06-01", periods=3, tz="Europe/Berlin")
+    frame = pd.Series(1.0, dates)
+    expected = [152 - 1 / 24, 153 - 1 / 24, 154 - 1 / 24]  # the clocks went one hour forward
+    for origin in ("2024-01-01", "2024-01-01T00:00+01:00", pd.Timestamp("2024-01-01", tz="Europe/Berlin")):
+        np.testing.assert_allclose(ssep.tables.read(frame, unit="day", origin=origin).data.t, expected, rtol=1e-14)
+
+
 def test_polars_dates_without_a_time_of_day():
     days = [datetime.date(2020, 2, 28), datetime.date(2020, 3, 1)]
     series = ssep.tables.read(pl.DataFrame({"day": days, "y": [1, 2]}), "y", time="day", unit="day")
@@ -503,6 +518,11 @@ ERRORS = {
         lambda: ssep.tables.read(FRAME, "count", time="day", unit="day", aux=ssep.tables.TargetNumber()),
         r"`tables.read\(aux\)` has one entry per target only where there are several targets",
     ),
+    "no extras": (
+        lambda: ssep.tables.read(FRAME.assign(e=1.0), "count", time="day", unit="day", aux="ee"),
+        r"`table\['ee'\]` must be a column of the table; got 'ee'. Do you mean 'e'\?",
+    ),
+    "empty": (lambda: ssep.tables.read(FRAME.iloc[:0], "count", time="day", unit="day"), r"must hold times; got none"),
     "place": (
         lambda: ssep.tables.read(FRAME.assign(x=[0, 1, 2, np.nan]), "count", time="day", unit="day", places="x"),
         r"`tables.read\(places\)` must be known in every row; got \[nan\] in row 3",
@@ -532,6 +552,13 @@ def test_impossible_observations_are_named_with_the_row():
     with pytest.raises(ValueError, match=r"non-negative integer counts in y; got -1.0 in row 1, at 2020-01-03T00:00"):
         series.check_support(POISSON)
     series.check_support(ssep.likelihoods.Gaussian())
+
+
+def test_a_column_of_a_result_takes_no_name_twice(messy):
+    frame, _, solution = messy
+    series = ssep.tables.read(frame.rename(columns={"day": "mean"}), "count", time="mean", unit="day", aux="exposure")
+    with pytest.raises(ValueError, match=r"`Series.predict` must not have two columns of a name; got 'mean'"):
+        series.predict(solution)
 
 
 def test_bad_questions(messy):

@@ -5,11 +5,12 @@ import importlib.util
 import json
 import pathlib
 import sys
+from typing import Any
 
 import optax
 
 from ssep.cli.describing import describe_data, describe_model
-from ssep.cli.figures import draw
+from ssep.cli.figures import COMPONENTS, FIGURE, draw
 from ssep.cli.holding import all_but
 from ssep.cli.inputs import future_exposure, read_frame, read_rule, read_series
 from ssep.cli.outputs import Questions, draw_paths, predict_ahead, predict_rows, together, write_csv
@@ -43,7 +44,7 @@ def fit_file(arguments: argparse.Namespace) -> None:
     say(describe_data(arguments.data, series))
     start = starting_model(series.data, arguments.likelihood, arguments.kernel or ["matern52"], arguments.mean)
     solved = _solve(start, rule, series, arguments, say)
-    _write(solved, start, series, columns, questions, arguments, say)
+    _write(solved, start, series, frame, columns, questions, arguments, say)
 
 
 def _solve(start: Start, rule: Rule, series: Series, arguments: argparse.Namespace, say: Say) -> Solution | Fit:
@@ -77,6 +78,7 @@ def _write(
     solved: Solution | Fit,
     start: Start,
     series: Series,
+    frame: Any,
     columns: Columns,
     questions: Questions,
     arguments: argparse.Namespace,
@@ -85,8 +87,10 @@ def _write(
     """Write everything into the folder."""
     solution, folder = as_solution("ssep fit", solved), pathlib.Path(arguments.out)
     folder.mkdir(parents=True, exist_ok=True)
+    for name in (PATHS, FIGURE, COMPONENTS):  # of an earlier fit, which this one may not write again
+        (folder / name).unlink(missing_ok=True)
     ahead = predict_ahead(solution, series, questions) if questions.horizon else None
-    table = together(predict_rows(solution, series, None, questions), ahead)
+    table = together(predict_rows(solution, series, frame, columns, questions), ahead)
     write_csv(table, folder / PREDICTIONS, columns)
     described = summary(solved, start.prior, start.likelihood)
     (folder / HYPERPARAMETERS).write_text(json.dumps(described, indent=2) + "\n")

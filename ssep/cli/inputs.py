@@ -26,6 +26,10 @@ def read_frame(path: str, columns: Columns, zone: str | None, exposure: float | 
         exposure: What the exposure is where the file has none, and nothing was observed.
         has_target: Whether there are observations.
     """
+    for name in filter(None, columns[:3]):
+        taken = re.fullmatch(r"mean|sd|q[\d.e-]+|f\d*_(mean|sd)", name) is not None
+        remedy = "Rename it in the file."
+        require(not taken, f"column {name}", "must not be called as one of the predictions", name, remedy)
     frame = read_csv(path, columns.time, columns.date_format, zone)
     kept = frame[[columns.time]].copy()
     if has_target:

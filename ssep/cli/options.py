@@ -66,7 +66,6 @@ def _add_fit(commands) -> None:
     learning.add_argument(
         "--hold",
         type=lambda text: tuple(part.strip() for part in text.split(",") if part.strip()),
-        default=("period",),
         metavar="NAME,...",
         help='hyperparameters that keep their values (default: period); "" learns all',
     )

@@ -25,11 +25,10 @@ class Questions(NamedTuple):
     """Exposures of the forecast, by the name of the column."""
 
 
-def predict_rows(solution: Solution, series: Series, rows: Any, questions: Questions) -> Any:
-    """The columns of a frame, or of the data's own (rows None), with predictions beside them."""
-    frame = series.layout.table.frame if rows is None else rows  # pyright: ignore[reportAttributeAccessIssue]
-    found = series.predict(solution, rows, quantiles=questions.quantiles, moments=_has_moments(solution))
-    return frame.join(found.drop(columns=series.layout.table.time))  # pyright: ignore[reportAttributeAccessIssue]
+def predict_rows(solution: Solution, series: Series, frame: Any, columns: Columns, questions: Questions) -> Any:
+    """The columns of a frame, with predictions beside them."""
+    found = series.predict(solution, frame, quantiles=questions.quantiles, moments=_has_moments(solution))
+    return frame.join(found.drop(columns=columns.time))
 
 
 def predict_ahead(solution: Solution, series: Series, questions: Questions) -> Any:

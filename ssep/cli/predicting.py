@@ -20,5 +20,5 @@ def predict_file(arguments: argparse.Namespace) -> None:
     else:
         zone = None if series.clock.zone is None else str(series.clock.zone)
         rows = read_frame(arguments.times, columns, zone, arguments.future_exposure, has_target=False)
-        found = predict_rows(solution, series, rows, questions)
+        found = predict_rows(solution, series, rows, columns, questions)
     write_csv(found, arguments.out, columns)

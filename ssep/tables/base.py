@@ -59,6 +59,7 @@ def require_column(call: str, name: Any, names: Sequence[Any]) -> None:
 def as_stamps(call: str, values: np.ndarray, zone: Any, parse: str) -> Stamps:
     """Times from an array; raise, with the row, where one is missing."""
     kind = values.dtype.kind
+    require(len(values) > 0, call, "must hold times", "none", "Check the selection.")
     require(
         kind in "Miuf",
         call,
@@ -90,6 +91,14 @@ def refuse_type(name: Any, kind: object) -> None:
     """Raise: a column that must hold numbers holds something else."""
     remedy = "Convert it first; labels to 0 and 1, or to 0, 1, 2, ..."
     require(False, "tables.read(frame)", f"must have numbers in column {name!r}", f"values of type {kind}", remedy)
+
+
+def beside(keys: dict[Any, Any], columns: dict[str, np.ndarray]) -> dict[Any, Any]:
+    """Columns of a result, behind those that say where and when; raise if they share a name."""
+    shared = sorted(set(keys) & set(columns), key=str)
+    remedy = "Rename that column of the table."
+    require(not shared, "Series.predict", "must not have two columns of a name", ", ".join(map(repr, shared)), remedy)
+    return {**keys, **columns}
 
 
 def with_dtype(values: np.ndarray, dtype: Any) -> np.ndarray:

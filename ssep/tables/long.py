@@ -9,7 +9,7 @@ import numpy as np
 from ssep.checks import require
 from ssep.data import Data
 from ssep.records import group_records
-from ssep.tables.base import Table, require_column
+from ssep.tables.base import Table, beside, require_column
 from ssep.tables.clock import Clock, Stamps
 from ssep.tables.extras import extras_at
 from ssep.tables.layout import Layout, Question, Rows
@@ -80,7 +80,7 @@ class Long(Layout):
         def known(name: str) -> np.ndarray:
             return where[name] if name in where else np.repeat(column(name), len(stations))
 
-        return Rows(stamps, known, lambda columns: self.table.new_frame(stamps, {**where, **columns}))
+        return Rows(stamps, known, lambda columns: self.table.new_frame(stamps, beside(where, columns)))
 
     def declared_following(self, count: int) -> Stamps | None:
         """Times repeat themselves, so that the table knows nothing."""
@@ -109,7 +109,7 @@ class Long(Layout):
 
     def _rows(self, table: Table) -> Rows:
         where = {name: table.numbers(name) for name in self.places}
-        return Rows(table.stamps(), table.numbers, lambda columns: table.own_frame({**where, **columns}))
+        return Rows(table.stamps(), table.numbers, lambda columns: table.own_frame(beside(where, columns)))
 
     def _stations(self) -> np.ndarray | None:
         """The fixed places in the order of the data's columns; None if places differ from time to time."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ssep.checks import require
-from ssep.tables.base import Table, as_numbers, as_stamps, refuse_type, require_column, with_dtype
+from ssep.tables.base import Table, as_numbers, as_stamps, beside, refuse_type, require_column, with_dtype
 from ssep.tables.clock import Stamps
 
 
@@ -30,6 +30,7 @@ class PandasTable(Table):
         """A column in double precision; NaN where it has nothing."""
         from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
+        require_column(f"table[{name!r}]", name, self.names)
         column = self.frame[name]
         remedy = "Rename one of them."
         require(column.ndim == 1, "tables.read(frame)", "must have distinct columns", f"two {name!r}", remedy)
@@ -41,7 +42,6 @@ class PandasTable(Table):
         """Another frame, with its times in the same place."""
         import pandas as pd
 
-        frame = frame.to_frame() if isinstance(frame, pd.Series) and self.time is None else frame
         return PandasTable(frame, self.time) if isinstance(frame, pd.DataFrame) else None
 
     def stamps_of(self, times: Any) -> Stamps:
@@ -64,7 +64,7 @@ class PandasTable(Table):
         import pandas as pd
 
         times = {} if self.time is None else {self.time: self.frame[self.time]}
-        return pd.DataFrame({**times, **columns}, index=self.frame.index)
+        return pd.DataFrame(beside(times, columns), index=self.frame.index)
 
     def new_frame(self, stamps: Stamps, columns: dict[str, np.ndarray]) -> Any:
         """Times of the same type, with the same name, as an index or as the first column."""
@@ -73,7 +73,7 @@ class PandasTable(Table):
         index = self._index(stamps)
         if self.time is None:
             return pd.DataFrame(columns, index=index)
-        return pd.DataFrame({self.time: index, **columns})
+        return pd.DataFrame(beside({self.time: index}, columns))
 
     def declared_following(self, count: int) -> Stamps | None:
         """The times after the last, if the index has a frequency."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ssep.checks import require
-from ssep.tables.base import Table, as_numbers, as_stamps, refuse_type, require_column, with_dtype
+from ssep.tables.base import Table, as_numbers, as_stamps, beside, refuse_type, require_column, with_dtype
 from ssep.tables.clock import Stamps
 
 
@@ -32,6 +32,7 @@ class PolarsTable(Table):
         """A column in double precision; NaN where it has nothing."""
         import polars as pl
 
+        require_column(f"table[{name!r}]", name, self.names)
         column = self.frame[name]
         if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
             refuse_type(name, column.dtype)
@@ -59,7 +60,7 @@ class PolarsTable(Table):
         """The same times."""
         import polars as pl
 
-        return pl.DataFrame({self.time: self.frame[self.time], **columns})
+        return pl.DataFrame(beside({self.time: self.frame[self.time]}, columns))
 
     def new_frame(self, stamps: Stamps, columns: dict[str, np.ndarray]) -> Any:
         """Times of the same type, in a column with the same name."""
@@ -82,7 +83,7 @@ class PolarsTable(Table):
             series = pl.Series(values)
             whole = dtype.is_integer() and bool((values == np.round(values)).all())
             series = series.cast(dtype) if whole or dtype.is_float() else series
-        return pl.DataFrame({self.time: series, **columns})
+        return pl.DataFrame(beside({self.time: series}, columns))
 
     def declared_following(self, count: int) -> Stamps | None:
         """A frame does not know how often times come."""
