@@ -4,13 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 # SciPy's OpenBLAS, behind JAX's linear algebra on CPUs, slows down badly when its threads share cores.
 export OPENBLAS_NUM_THREADS := 1
+# The theme announces the end of mkdocs 1 on every build; pyproject.toml stays below 2.
+export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo test lint types unit docs gallery bench clean
+.PHONY: demo test lint types unit install docs gallery bench clean
 
 demo: $(VENV)/.plot
 	$(BIN)/python examples/coal.py
 
-test: lint types unit docs
+test: lint types unit install docs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -20,14 +22,19 @@ types: $(VENV)/.dev
 	$(BIN)/pyright
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m "not slow"
+
+# What the README and the first page say, in environments that have nothing yet.
+install: $(VENV)/.dev
+	$(BIN)/pytest -n 2 -m slow
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/speed.py
 
-# Draws every kernel and likelihood into docs/images, and writes the page that shows them.
+# Draws every kernel and likelihood into docs/images, and writes the page that shows them; and the figures of pages.
 gallery: $(VENV)/.dev
 	$(BIN)/python docs/_build_hooks/gallery.py
+	$(BIN)/python docs/_build_hooks/page_figures.py
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict --quiet

@@ -7,6 +7,7 @@ from ssep import kernels as kernels
 from ssep import likelihoods as likelihoods
 from ssep import links as links
 from ssep import plotting as plotting
+from ssep.calibration import pit as pit
 from ssep.checking import Importance as Importance
 from ssep.checking import LeaveOneOut as LeaveOneOut
 from ssep.checking import importance_correct as importance_correct

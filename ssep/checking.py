@@ -8,19 +8,17 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ssep.checks import is_concrete, require
-from ssep.compatibility import check_compatible
 from ssep.cubature import finest_gauss_hermite
 from ssep.data import Data
 from ssep.likelihoods.base import as_scalar
 from ssep.marginals import Marginals
-from ssep.prediction import log_predictive, posterior_at
+from ssep.prediction import log_predictive
 from ssep.sampling import check_definite, in_batches, posterior_paths
-from ssep.sites import remove
 from ssep.smoothers.base import Smoother
 from ssep.smoothers.sequential import Sequential
 from ssep.solution import Fit, Solution, as_solution
-from ssep.timeline import recognised
 from ssep.types import Scalar
+from ssep.unseen import latents_left_out, latents_of_new
 
 
 def nlpd(solution: Solution | Fit, data: Data, *, smoother: Smoother = Sequential()) -> Scalar:
@@ -32,19 +30,7 @@ def nlpd(solution: Solution | Fit, data: Data, *, smoother: Smoother = Sequentia
         smoother: How the filter and the smoother are run.
     """
     solved = as_solution("nlpd", solution)
-    require(isinstance(data, Data), "nlpd(data)", "must be a `Data`", type(data).__name__, "Use `ssep.Data(t, y)`.")
-    anchored = solved.prior.anchored(solved.data.locations)
-    check_compatible(anchored, solved.likelihood, None, solved.rule, data, "nlpd")
-    require(
-        jax.tree.structure(data.aux) == jax.tree.structure(solved.data.aux),
-        "nlpd(data)",
-        "must come with the same `aux` as the data before",
-        "another",
-        "Give `Data(..., aux=...)`, for example the exposure.",
-    )
-    observed = not is_concrete(data.mask) or bool(np.any(data.mask))
-    require(observed, "nlpd(data)", "must have an observation", "none", "Check what is marked as missing.")
-    marginals, _ = posterior_at("nlpd", solved, recognised(data.locations, solved.data.locations), smoother)
+    marginals = latents_of_new("nlpd", solved, data, smoother)
     density = _log_predictive(solved.likelihood, data.observations, marginals)
     return -jnp.sum(jnp.where(data.mask, density, 0)) / jnp.sum(data.mask)
 
@@ -79,17 +65,8 @@ def leave_one_out(solution: Solution | Fit) -> LeaveOneOut:
     Exact for a Gaussian likelihood; otherwise the other sites stay as they are, though they would move a little.
     """
     solved = as_solution("leave_one_out", solution)
-    cavity = _cavity(solved)
+    cavity = latents_left_out(solved)
     return LeaveOneOut(_log_predictive(solved.likelihood, solved.data.observations, cavity), solved.data.mask)
-
-
-@eqx.filter_jit
-def _cavity(solved: Solution) -> Marginals:
-    locations = solved.data.locations
-    unresolved = solved.prior.anchored(locations).view(locations).unresolved
-    # A site knows only what the nodes resolve.
-    resolved = solved.posterior if unresolved is None else solved.posterior.widened(-unresolved)
-    return remove(resolved, solved.sites, 1.0).widened(unresolved)
 
 
 _log_predictive = eqx.filter_jit(log_predictive)

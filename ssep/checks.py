@@ -16,6 +16,14 @@ def is_concrete(*values: object) -> bool:
 
 def as_float(value: object) -> Array:
     """A JAX array of floats; integers take the default precision, floats keep theirs."""
+    dates = getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M")
+    require(
+        not dates,
+        "ssep",
+        "works with real numbers",
+        "dates",
+        'Count units from an origin: `(dates - dates[0]) / np.timedelta64(1, "D")` are days.',
+    )
     remedy = "Convert it first: dates to numbers, missing values to NaN, complex numbers to their parts."
     try:
         array = jnp.asarray(value)  # pyright: ignore[reportArgumentType]

@@ -18,6 +18,7 @@ _CALLS = {
     "sweep_and_gradient": "The call is that of `sweep`.",
     "infer": "The call is infer(prior, lik, rule, data, sites=..., smoother=..., step=..., objective=...).",
     "nlpd": "The call is nlpd(solution, data).",
+    "pit": "The call is pit(key, solution, data).",
     "cross_validate": "The call is cross_validate(model, data, folds).",
     "update": "The call is update(solution, data, refresh=...).",
     "fit": "The call is fit(prior, lik, rule, data, optimiser=..., num_steps=..., objective=...).",

@@ -9,6 +9,7 @@ import sys
 import matplotlib.image
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from scipy import stats
 
 import ssep
@@ -16,13 +17,20 @@ import ssep
 ROOT = pathlib.Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# Code, and what it prints where the page shows that.
+BLOCKS = re.compile(CODE.pattern + r'(?:\n+```text title="prints"\n(.*?)^```)?', CODE.flags)
 
 
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if CODE.search(page.read_text())], ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_code_of_a_page_runs(page):
-    exec("\n".join(CODE.findall(page.read_text())), {})
+def test_code_of_a_page_runs_and_prints_what_it_shows(page, capsys):
+    scope = {}
+    for code, shown in BLOCKS.findall(page.read_text()):
+        exec(code, scope)
+        printed = capsys.readouterr().out
+        assert not shown or printed.split() == shown.split()
+    pyplot.close("all")
 
 
 @pytest.mark.parametrize(

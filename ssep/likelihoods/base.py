@@ -138,6 +138,16 @@ class Likelihood(eqx.Module):
         points = cubature.points(marginal)
         return points.expect(points.evaluate(lambda f: self.cdf(y, f, aux)))
 
+    def predictive_cdf_ends(
+        self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature
+    ) -> tuple[Scalar, Scalar]:
+        """P(observation < y) and P(observation <= y): they differ where y has a probability of its own."""
+        after = self.predictive_cdf(y, marginal, aux, cubature)
+        discrete = self.is_discrete(aux)
+        if discrete is False:
+            return after, after
+        return jnp.where(discrete, self.predictive_cdf(y - 1, marginal, aux, cubature), after), after
+
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Raise unless the observed values lie in the support; called with known values only."""
 

@@ -65,6 +65,17 @@ class BoundedReading(Likelihood):
         """That of a whole reading."""
         return self._reading.predictive_cdf(y, marginal, aux, cubature)
 
+    @abc.abstractmethod
+    def bounds(self, y: Scalar, aux: Aux) -> tuple[Scalar, Scalar]:
+        """Between which numbers the reading is known to lie; the same number twice for the reading itself."""
+
+    def predictive_cdf_ends(
+        self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature
+    ) -> tuple[Scalar, Scalar]:
+        """The probabilities of readings up to the bounds."""
+        below, above = (self.predictive_cdf(end, marginal, aux, cubature) for end in self.bounds(y, aux))
+        return below, above
+
     @property
     def _reading(self) -> Gaussian:
         return Gaussian(self.variance)
@@ -79,8 +90,13 @@ class CensoredGaussian(BoundedReading):
 
     def log_known(self, y: Scalar, mean: Scalar, variance: Scalar, aux: Aux) -> Scalar:
         """A density, or the probability of one side."""
-        side = extra_number(self, aux, "its side of y: -1, 0 or 1")
+        side = self._side(aux)
         return jnp.where(side == 0, log_normal(y, mean, variance), log_ndtr(side * (mean - y) / jnp.sqrt(variance)))
+
+    def bounds(self, y: Scalar, aux: Aux) -> tuple[Scalar, Scalar]:
+        """Nothing bounds the other side."""
+        side = self._side(aux)
+        return jnp.where(side < 0, -jnp.inf, y), jnp.where(side > 0, jnp.inf, y)
 
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Sides are -1, 0 or 1."""
@@ -88,14 +104,22 @@ class CensoredGaussian(BoundedReading):
             remedy = "0 is a reading, 1 one above y, -1 one below y."
             require_all(self, side, np.isin(side, (-1, 0, 1)), "needs -1, 0 or 1 in `Data(aux=...)`", remedy)
 
+    def _side(self, aux: Aux) -> Scalar:
+        return extra_number(self, aux, "its side of y: -1, 0 or 1")
+
 
 class IntervalGaussian(BoundedReading):
     """Readings from N(f, variance) known to lie between y and the upper end in `Data(aux=...)`: rounded or binned."""
 
     def log_known(self, y: Scalar, mean: Scalar, variance: Scalar, aux: Aux) -> Scalar:
         """The probability of the interval."""
-        upper, deviation = extra_number(self, aux, "the upper end of its interval"), jnp.sqrt(variance)
-        return links.probit.log_between((y - mean) / deviation, (upper - mean) / deviation)
+        lower, upper = self.bounds(y, aux)
+        deviation = jnp.sqrt(variance)
+        return links.probit.log_between((lower - mean) / deviation, (upper - mean) / deviation)
+
+    def bounds(self, y: Scalar, aux: Aux) -> tuple[Scalar, Scalar]:
+        """The ends of the interval."""
+        return y, extra_number(self, aux, "the upper end of its interval")
 
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Intervals have a length."""

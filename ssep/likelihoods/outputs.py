@@ -127,6 +127,13 @@ class Outputs(Likelihood):
         _, mixed = self._mix(marginal, aux)
         return self._ask(y, aux, lambda own, y, extra: own.predictive_cdf(y, mixed, extra, cubature))
 
+    def predictive_cdf_ends(
+        self, y: Scalar, marginal: Marginals, aux: Aux, cubature: Cubature
+    ) -> tuple[Scalar, Scalar]:
+        """Those of the output's latent."""
+        _, mixed = self._mix(marginal, aux)
+        return self._ask(y, aux, lambda own, y, extra: own.predictive_cdf_ends(y, mixed, extra, cubature))
+
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Outputs exist; the rest is for the likelihood of each to say."""
         output, extras = self._parts(aux)

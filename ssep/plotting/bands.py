@@ -19,7 +19,7 @@ Coverage = float | Sequence[float]
 def levels_of(call: str, coverage: Coverage) -> np.ndarray:
     """Lower and upper levels of central intervals, the widest first, shape (intervals, 2)."""
     inside = np.sort(np.atleast_1d(np.asarray(coverage, float)))[::-1]
-    valid = inside.ndim == 1 and inside.size > 0 and bool(np.all((inside > 0) & (inside < 1)))
+    valid = inside.ndim == 1 and bool(np.all((inside > 0) & (inside < 1)))
     remedy = "(0.5, 0.9) draws the central half and nine tenths."
     require(valid, f"plotting.{call}(coverage)", "must hold probabilities between 0 and 1", coverage, remedy)
     return np.stack([(1 - inside) / 2, (1 + inside) / 2], -1)

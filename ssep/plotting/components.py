@@ -36,7 +36,7 @@ def components(
         t_new: Times, shape (m,); from the first observation to the last if absent.
         r_new: Places, for a prior in space and time, as in `predict`.
         columns: Which of the places to show, for a prior in space and time: a curve each; all if absent.
-        coverage: The probability of the central interval that a band shows, or several.
+        coverage: The probability of the central interval that a band shows, or several; () for none.
         times: A function from times to dates, for the horizontal axis (see `since` and `decimal_years`).
         ax: Axes to draw on, one per term; those of a new figure if absent.
 

@@ -46,4 +46,5 @@ def _constant(extra: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The value that all observations of a column share; NaN where they differ, or there are none."""
     seen = np.where(mask.reshape(mask.shape + (1,) * (extra.ndim - mask.ndim)), extra, np.nan)
     low, high = np.fmin.reduce(seen), np.fmax.reduce(seen)
-    return np.where(low == high, low, np.nan)
+    # Lengths of bins differ by rounding.
+    return np.where(np.isclose(low, high, rtol=1e-6, atol=0), low, np.nan)

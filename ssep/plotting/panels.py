@@ -9,24 +9,30 @@ import numpy as np
 from ssep.checks import require
 
 
-def panels(call: str, count: int, ax: Any, *, side_by_side: int = 1) -> list[Any]:
+def panels(
+    call: str, count: int, ax: Any, *, side_by_side: int = 1, size: tuple[float, float] = (7.0, 3.5)
+) -> list[Any]:
     """As many axes as there are panels: given ones, or those of a new figure.
 
     Args:
         call: The function that the user called, for errors.
         count: The number of panels.
-        ax: What the caller gave: None, one axes, or a sequence or array of them.
+        ax: What the caller gave: None, one axes, or an array, sequence or dictionary of them.
         side_by_side: The largest number of panels in a row of a new figure; one above the other they share times.
+        size: That of a new figure with one panel, in inches.
     """
     pyplot = import_pyplot(call)
     if ax is not None:
-        given = list(np.atleast_1d(np.asarray(ax, dtype=object)).ravel())
+        every = list(ax.values()) if isinstance(ax, dict) else ax
+        given = list(np.atleast_1d(np.asarray(every, dtype=object)).ravel())
         _check_axes(call, count, given)
         return given
     across = min(side_by_side, count)
     down = math.ceil(count / across)
-    size = (7.0 if across == 1 else 3.6 * across, 3.5 if down == 1 else 1.0 + 2.1 * down)
-    _, grid = pyplot.subplots(down, across, figsize=size, sharex=across == 1, squeeze=False, layout="constrained")
+    width, height = size[0] if across == 1 else 3.6 * across, size[1] if down == 1 else 1.0 + 2.1 * down
+    _, grid = pyplot.subplots(
+        down, across, figsize=(width, height), sharex=across == 1, squeeze=False, layout="constrained"
+    )
     for spare in grid.ravel()[count:]:
         spare.remove()
     return list(grid.ravel()[:count])

@@ -12,6 +12,7 @@ from ssep.plotting.dates import Times
 from ssep.plotting.extras import question
 from ssep.plotting.forecasts import Forecast, forecasts
 from ssep.plotting.horizon import Horizon
+from ssep.plotting.marks import mark_missing
 from ssep.plotting.panels import drawn, panels, put_legend
 from ssep.solution import Fit, Solution, as_solution
 from ssep.types import Aux
@@ -41,9 +42,9 @@ def predictive(
             came with `aux` that changes over time.
         r_new: Places, for a prior in space and time, as in `predict`; those of the data, if they are fixed, if absent.
         aux: Extras at the new times, shape (m,), or (m, J) for J columns; those of the data if they never change.
-        held_out: Observations that the solution has not seen, to be drawn as well.
+        held_out: Observations that the solution has not seen, to be drawn as well, with the columns of the panels.
         columns: Which columns of y, or places, to show; all if absent.
-        coverage: The probability of the central interval that a band shows, or several.
+        coverage: The probability of the central interval that a band shows, or several; () for none.
         times: A function from times to dates, for the horizontal axis (see `since` and `decimal_years`).
         ax: Axes to draw on, one per panel; those of a new figure if absent.
 
@@ -72,8 +73,9 @@ def _draw_forecast(ax: Any, horizon: Horizon, t: np.ndarray, forecast: Forecast,
     order = np.argsort(t, kind="stable")
     known = forecast.known[order]
     x, discrete = horizon(t[order]), forecast.discrete
-    quantiles = np.where(known, np.asarray(forecast.prediction.quantile(levels))[..., order], np.nan)
-    draw_bands(ax, x, quantiles, levels, BLUE, stepped=discrete)
+    if levels.size:
+        quantiles = np.where(known, np.asarray(forecast.prediction.quantile(levels))[..., order], np.nan)
+        draw_bands(ax, x, quantiles, levels, BLUE, stepped=discrete)
     if discrete:
         ax.yaxis.get_major_locator().set_params(integer=True)
     name, centre = _centre(forecast, discrete)
@@ -94,10 +96,7 @@ def _draw_data(ax: Any, horizon: Horizon, data: Data, columns: list[int]) -> Non
     mask = np.asarray(data.mask)
     _draw_dots(ax, horizon, data, columns, DATA, "data")
     gone = ~mask.reshape(len(mask), -1)[:, columns].any(1)
-    if gone.any():
-        foot = np.full(int(gone.sum()), 0.02)
-        style = {"color": VERMILION, "markersize": 7, "transform": ax.get_xaxis_transform()}
-        ax.plot(horizon(np.asarray(data.t)[gone]), foot, "|", label="missing", **style)
+    mark_missing(ax, horizon(np.asarray(data.t)[gone]))
 
 
 def _draw_held_out(ax: Any, horizon: Horizon, data: Data, columns: list[int]) -> None:
