@@ -47,7 +47,7 @@ class RoundedPoisson(ssep.Likelihood):
 
 def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Days, answers and the true mean."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     t = np.arange(300.0)
     mean = np.exp(2.3 + 0.5 * np.sin(t / 30) - 0.3 * t / 300)
     count = rng.poisson(mean)
