@@ -1,11 +1,13 @@
 """Uncertain hyperparameters: NUTS over variance and lengthscale with BlackJAX and with NumPyro.
 
-The energy is minus the log likelihood of the hyperparameters with the latent function integrated out, and has gradients;
-a sampler needs no more. Both samplers see the same posterior, and a grid shows what they should find. The data are the
-coal mining disasters, year by year. Needs `pip install "ssep[plot,blackjax,numpyro]"`; writes build/full_bayes.png.
+The energy is minus the log likelihood of the hyperparameters with the latent function integrated out, and has
+gradients; a sampler needs no more. Both samplers see the same posterior, and a grid shows what they should find. The
+data are the coal mining disasters, year by year. Needs `pip install "ssep[plot,blackjax,numpyro]"`; writes
+build/full_bayes.png.
 """
 
 import pathlib
+from typing import Any
 
 import blackjax
 import jax
@@ -55,10 +57,11 @@ def with_blackjax(key: jax.Array, num_warmup: int, num_samples: int) -> np.ndarr
     def chain(key: jax.Array) -> jax.Array:
         start_key, warm_key, key = jax.random.split(key, 3)
         start = CENTRE + jax.random.normal(start_key, (2,))
-        (state, parameters), _ = blackjax.window_adaptation(blackjax.nuts, log_density).run(warm_key, start, num_warmup)
+        warmup: Any = blackjax.window_adaptation(blackjax.nuts, log_density)
+        (state, parameters), _ = warmup.run(warm_key, start, num_warmup)
         kernel = blackjax.nuts(log_density, **parameters)
 
-        def step(state, key):
+        def step(state: Any, key: jax.Array) -> tuple[Any, jax.Array]:
             state, _ = kernel.step(key, state)
             return state, state.position
 
@@ -72,7 +75,7 @@ def with_numpyro(key: jax.Array, num_warmup: int, num_samples: int) -> np.ndarra
 
     def program() -> None:
         free = numpyro.sample("free", dist.Normal(CENTRE, 1.0).to_event(1))
-        numpyro.factor("evidence", -energy(free))
+        numpyro.factor("evidence", -energy(jnp.asarray(free)))
 
     kernel = numpyro.infer.NUTS(program)
     sampler = numpyro.infer.MCMC(
