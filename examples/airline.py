@@ -1,8 +1,8 @@
 """Airline accidents day by day: a log-Gaussian Cox process with a trend, a yearly and a weekly pattern.
 
-The dates of 1210 accidents of commercial aircraft, 1919 to 2017, make 35,959 daily counts, most of them zero. They are read
-from the folder that SSEP_DATA names; without them, accidents of the same structure are made up. Prints how much evidence
-there is for each pattern, and writes the components to build/airline.png.
+The dates of 1210 accidents of commercial aircraft, 1919 to 2017, make 35,959 daily counts, most of them zero. They are
+read from the folder that SSEP_DATA names; without them, accidents of the same structure are made up. Prints how much
+evidence there is for each pattern, and writes the components to build/airline.png.
 """
 
 import pathlib

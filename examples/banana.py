@@ -1,8 +1,8 @@
 """Two classes in the plane: one coordinate is taken for time and the other for space, with a map of probabilities.
 
-The points are those of the banana set, if it is in the folder that SSEP_DATA names, and otherwise made up: two crescents. A
-fifth of them is held out. The field is carried by fifteen inducing lines, so that work grows with the number of points
-only. Prints scores of the points held out and writes the map to build/banana.png.
+The points are those of the banana set, if it is in the folder that SSEP_DATA names, and otherwise made up: two
+crescents. A fifth of them is held out. The field is carried by fifteen inducing lines, so that work grows with the
+number of points only. Prints scores of the points held out and writes the map to build/banana.png.
 """
 
 import os
@@ -67,7 +67,8 @@ def main(output: pathlib.Path = pathlib.Path("build/banana.png"), num_steps: int
         schedule=ssep.Interleave(frozen=True),
     )
     term = fit.prior.terms[0]
-    print(f"variance {term.temporal.variance:.1f}, lengthscales {term.temporal.lengthscale:.2f} and {term.spatial.lengthscale:.2f}")
+    lengthscales = f"{term.temporal.lengthscale:.2f} and {term.spatial.lengthscale:.2f}"
+    print(f"variance {term.temporal.variance:.1f}, lengthscales {lengthscales}")
 
     # One place per point: predictions come in the order of the points.
     chance = ssep.predict(fit, x1[held_out], r_new=x2[held_out][:, None, None])
@@ -82,8 +83,8 @@ def main(output: pathlib.Path = pathlib.Path("build/banana.png"), num_steps: int
     image = ax.pcolormesh(side, side, mapped, cmap="coolwarm", vmin=0, vmax=1, shading="gouraud")
     ax.contour(side, side, mapped, [0.1, 0.5, 0.9], colors="black", linewidths=[0.7, 2, 0.7])
     for value, colour in [(0, "tab:blue"), (1, "tab:red")]:
-        for chosen, marker, name in [(~held_out, "o", ""), (held_out, "s", ", held out")]:
-            style = {"color": colour, "markersize": 4, "markeredgecolor": "white" if marker == "o" else "black", "markeredgewidth": 0.6}
+        for chosen, marker, edge, name in [(~held_out, "o", "white", ""), (held_out, "s", "black", ", held out")]:
+            style = {"color": colour, "markersize": 4, "markeredgecolor": edge, "markeredgewidth": 0.6}
             shown = chosen & (label == value)
             ax.plot(x1[shown], x2[shown], marker, label=f"class {value}{name}", **style)
     ax.set(xlabel="first coordinate, as time", ylabel="second coordinate, as space", aspect="equal")

@@ -1,7 +1,7 @@
 """A long binary series: ten thousand labels at irregular times.
 
-The labels are those of the Binary task of [W20]: the sign of a wave that fades into noise. Learns the kernel with a tenth of
-the labels held out, prints scores of those, and writes the probabilities where the wave is strong and where it
+The labels are those of the Binary task of [W20]: the sign of a wave that fades into noise. Learns the kernel with a
+tenth of the labels held out, prints scores of those, and writes the probabilities where the wave is strong and where it
 has faded to build/binary.png.
 """
 

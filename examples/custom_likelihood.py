@@ -81,7 +81,9 @@ def main(output: pathlib.Path = pathlib.Path("build/custom_likelihood.png"), num
     values = np.arange(0, 31)
     axes[1].bar(values, [np.sum(y == value) for value in values], color="0.8", label="answers")
     for (name, drawn), marker in zip(replicates.items(), ["o", "x"], strict=True):
-        axes[1].plot(values, [np.mean(np.sum(drawn == value, 1)) for value in values], marker, label=f"expected: {name}")
+        axes[1].plot(
+            values, [np.mean(np.sum(drawn == value, 1)) for value in values], marker, label=f"expected: {name}"
+        )
     axes[1].set(xlabel="cigarettes", ylabel="days")
     axes[1].legend(fontsize="small")
     output.parent.mkdir(parents=True, exist_ok=True)

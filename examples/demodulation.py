@@ -1,8 +1,9 @@
 """Demodulation: a voice as a sum of subbands, each a fast oscillation times a slow envelope, both unknown.
 
 `AmplitudeDemodulation` has six latents: three subbands around 220, 440 and 660 Hz, and three envelopes. The sound is a
-word, if there is a recording in the folder that SSEP_DATA names, and otherwise drawn from the model. Three gaps are cut out
-of it; prints how well they are filled, and writes the parts, with envelopes in 90 % bands, to build/demodulation.png.
+word, if there is a recording in the folder that SSEP_DATA names, and otherwise drawn from the model. Three gaps are cut
+out of it; prints how well they are filled, and writes the parts, with envelopes in 90 % bands, to
+build/demodulation.png.
 """
 
 import pathlib

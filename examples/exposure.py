@@ -1,8 +1,9 @@
 """Counts with an exposure: infections in a hospital that grows, and a forecast for the beds that are planned.
 
 The counts are made up: infections of each month, at a rate per 1000 patient days that drifts and has a season. Patient
-days are known, also those of the coming year, in which a new wing opens. They go to the likelihood as `aux`, so that what
-is learned and forecast is the rate. Prints scores of the last year, which is held out, and writes build/exposure.png.
+days are known, also those of the coming year, in which a new wing opens. They go to the likelihood as `aux`, so that
+what is learned and forecast is the rate. Prints scores of the last year, which is held out, and writes
+build/exposure.png.
 """
 
 import pathlib
@@ -47,7 +48,9 @@ def main(output: pathlib.Path = pathlib.Path("build/exposure.png"), num_steps: i
     mean, deviation = forecast.f_mean[:, 0], np.sqrt(forecast.f_var[:, 0])
     least, most = np.exp(mean - 1.645 * deviation), np.exp(mean + 1.645 * deviation)
     rates, counts = (rate > least) & (rate < most), (y >= low) & (y <= high)
-    print(f"of {AHEAD} months ahead, 90 % intervals hold {rates[-AHEAD:].sum()} rates and {counts[-AHEAD:].sum()} counts")
+    print(
+        f"of {AHEAD} months ahead, 90 % intervals hold {rates[-AHEAD:].sum()} rates and {counts[-AHEAD:].sum()} counts"
+    )
 
     figure, axes = plt.subplots(3, 1, figsize=(8, 8), sharex=True, layout="constrained", height_ratios=(2, 2, 1))
     ssep.plotting.predictive(fit, t, aux=days, held_out=test, coverage=0.9, ax=axes[0])

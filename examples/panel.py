@@ -1,8 +1,8 @@
 """A panel: forty short series of counts, irregular, with gaps and of different lengths, in one compiled program.
 
 Each series is filled up to the length of the longest with missing values at its last time, which change nothing, and
-`jax.vmap` runs over all of them. They share a prior, which is learned from the sum of their energies. The counts are made
-up, so that the prior they come from is known. Writes build/panel.png.
+`jax.vmap` runs over all of them. They share a prior, which is learned from the sum of their energies. The counts are
+made up, so that the prior they come from is known. Writes build/panel.png.
 """
 
 import pathlib
@@ -10,6 +10,7 @@ import pathlib
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from matplotlib import pyplot as plt
 from scipy.optimize import minimize
 
@@ -44,9 +45,10 @@ def pad(series: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.nda
     return np.stack(times), np.stack(counts)
 
 
-def solve(free: jax.Array, t: jax.Array, y: jax.Array) -> ssep.Solution:
+def solve(free: ArrayLike, t: ArrayLike, y: ArrayLike) -> ssep.Solution:
     """The posterior of one series, given the logarithms of the variance and the lengthscale, and the mean."""
-    prior = ssep.SDEPrior(ssep.kernels.Matern52(jnp.exp(free[0]), jnp.exp(free[1])), mean=free[2])
+    log_variance, log_lengthscale, mean = jnp.asarray(free)
+    prior = ssep.SDEPrior(ssep.kernels.Matern52(jnp.exp(log_variance), jnp.exp(log_lengthscale)), mean=mean)
     return ssep.infer(prior, LIKELIHOOD, RULE, ssep.Data(t, y), objective=ssep.PowerEPEnergy())
 
 

@@ -1,8 +1,8 @@
 """A field of trees: a log-Gaussian Cox process on a grid of 200 x 100 cells, with the long side of the plot as time.
 
-Counts of one species in a plot of rainforest, 1000 m by 500 m, in cells of 5 m, are read from the folder that SSEP_DATA names;
-without them, trees are made up with a known field. The kernel is learned on a strip, and the whole field inferred with a
-tenth of the cells held out. Prints scores of these and writes maps to build/rainforest.png.
+Counts of one species in a plot of rainforest, 1000 m by 500 m, in cells of 5 m, are read from the folder that SSEP_DATA
+names; without them, trees are made up with a known field. The kernel is learned on a strip, and the whole field
+inferred with a tenth of the cells held out. Prints scores of these and writes maps to build/rainforest.png.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Robust regression: a slow curve with outliers, under Gaussian noise and under Student's t.
 
-A sensor reads a smooth curve with noise of standard deviation 0.2; one reading in eight is off by much more, most of them
-upwards. Both models learn their kernel and their noise from the same readings. Prints how far each ends from the true
-curve and writes build/robust.png.
+A sensor reads a smooth curve with noise of standard deviation 0.2; one reading in eight is off by much more, most of
+them upwards. Both models learn their kernel and their noise from the same readings. Prints how far each ends from the
+true curve and writes build/robust.png.
 """
 
 import pathlib
