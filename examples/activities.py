@@ -3,6 +3,8 @@
 The diary is made up: four weeks of hourly labels, some of them missing, drawn from probabilities that follow the clock.
 """
 
+import pathlib
+
 import jax
 import numpy as np
 from matplotlib import pyplot as plt
@@ -46,4 +48,6 @@ for k in range(3):
 ax.axvline(28, color="k", linewidth=0.8)
 ax.set(xlabel="days; forecast from day 28 on", ylabel="probability", ylim=(0, 1.12))
 ax.legend(loc="lower left")
-figure.savefig("activities.png", dpi=110)
+output = pathlib.Path("build/activities.png")
+output.parent.mkdir(exist_ok=True)
+figure.savefig(output, dpi=110)

@@ -83,13 +83,8 @@ def main(output: pathlib.Path = pathlib.Path("build/banana.png"), num_steps: int
     image = ax.pcolormesh(side, side, mapped, cmap="coolwarm", vmin=0, vmax=1, shading="gouraud")
     ax.contour(side, side, mapped, [0.1, 0.5, 0.9], colors="black", linewidths=[0.7, 2, 0.7])
     for value, colour in [(0, "tab:blue"), (1, "tab:red")]:
-        for chosen, marker, name in [(~held_out, "o", ""), (held_out, "s", ", held out")]:
-            style = {
-                "color": colour,
-                "markersize": 4,
-                "markeredgecolor": "white" if marker == "o" else "black",
-                "markeredgewidth": 0.6,
-            }
+        for chosen, marker, edge, name in [(~held_out, "o", "white", ""), (held_out, "s", "black", ", held out")]:
+            style = {"color": colour, "markersize": 4, "markeredgecolor": edge, "markeredgewidth": 0.6}
             shown = chosen & (label == value)
             ax.plot(x1[shown], x2[shown], marker, label=f"class {value}{name}", **style)
     ax.set(xlabel="first coordinate, as time", ylabel="second coordinate, as space", aspect="equal")

@@ -4,6 +4,8 @@ The readings are made up: weekly logarithms of a concentration with a season and
 below the limit is known to be below, and no more.
 """
 
+import pathlib
+
 import jax
 import numpy as np
 from matplotlib import pyplot as plt
@@ -46,4 +48,6 @@ for ax, solution, title in zip(
     ax.set(title=title, ylabel="log concentration")
 axes[0].legend(ncols=5, fontsize="small")
 axes[1].set_xlabel("years")
-figure.savefig("detection_limit.png", dpi=110)
+output = pathlib.Path("build/detection_limit.png")
+output.parent.mkdir(exist_ok=True)
+figure.savefig(output, dpi=110)

@@ -1,8 +1,10 @@
 """From dates to an intensity: coal mining disasters as a log-Gaussian Cox process, with ten years of records lost.
 
 The dates of 1900 to 1909 are kept from the model, which knows only that nothing could be seen then. Prints the
-intensity by decade and how it does on the years it was not shown, and writes events.png.
+intensity by decade and how it does on the years it was not shown, and writes build/events.png.
 """
+
+import pathlib
 
 import jax
 import numpy as np
@@ -73,4 +75,6 @@ axes[1].plot(middles[~unseen], truth[~unseen], "k.", markersize=5, label="counts
 axes[1].plot(middles[unseen], truth[unseen], "o", color="C3", markersize=5, label="counts that were lost")
 axes[1].set(ylabel="disasters in a year", xlabel="year", title="Counts of single years against simulated events")
 axes[1].legend(fontsize="small")
-figure.savefig("events.png", dpi=110)
+output = pathlib.Path("build/events.png")
+output.parent.mkdir(exist_ok=True)
+figure.savefig(output, dpi=110)

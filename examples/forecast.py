@@ -4,7 +4,6 @@ import pathlib
 
 import jax
 import numpy as np
-from matplotlib import pyplot as plt
 
 import ssep
 from ssep.kernels import Matern32, Periodic
@@ -16,15 +15,12 @@ t = 1969 + np.arange(len(y)) / 12  # in years; the last two are held out
 train, test = ssep.Data(t[:-24], y[:-24]), ssep.Data(t[-24:], y[-24:])
 
 trend, season = Matern32(variance=0.1, lengthscale=5.0), Periodic(variance=0.1, lengthscale=1.0, period=1.0, order=3)
-prior = ssep.SDEPrior(trend + season, mean=np.log(y.mean()))
+prior = ssep.SDEPrior(trend + season, mean=np.log(y[:-24].mean()))
 fit = ssep.fit(prior, ssep.likelihoods.Poisson(), ssep.PowerEP(alpha=0.5), train, num_steps=100)
-forecast = ssep.predict(fit, t)
-low, high = forecast.quantile([0.05, 0.95])
 print(f"energy {fit.solution.energy:.2f}, NLPD of the last two years {ssep.nlpd(fit, test):.3f}")
 
-plt.fill_between(t, low, high, step="mid", alpha=0.25, label="90 % interval")
-plt.plot(t, forecast.y_mean, label="expected")
-plt.plot(t[:-24], y[:-24], "k.", label="observed")
-plt.plot(t[-24:], y[-24:], "r.", label="held out")
-plt.legend(title="van drivers killed in a month", ncols=2)
-plt.savefig("forecast.png")
+ax = ssep.plotting.predictive(fit, t, held_out=test, coverage=0.9)
+ax.set(xlabel="year", ylabel="van drivers killed in a month")
+output = pathlib.Path("build/forecast.png")
+output.parent.mkdir(exist_ok=True)
+ax.figure.savefig(output, dpi=150)

@@ -18,6 +18,7 @@ import numpyro.distributions as dist
 from jax.scipy.special import ndtri
 from matplotlib import pyplot as plt
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
+from numpyro.infer import MCMC, NUTS
 
 import ssep
 
@@ -28,6 +29,7 @@ LIKELIHOOD, RULE, OBJECTIVE = ssep.likelihoods.Poisson(), ssep.PowerEP(alpha=0.5
 # Normal priors of log variance and log lengthscale, with these means and a standard deviation of one.
 CENTRE = np.log([1.0, 20.0])
 CHAINS = 4
+YEARS = np.linspace(1851, 1980, 130)
 
 
 def model(free: jax.Array) -> ssep.SDEPrior:
@@ -53,13 +55,13 @@ def log_density(free: jax.Array) -> jax.Array:
 
 def with_blackjax(key: jax.Array, num_warmup: int, num_samples: int) -> np.ndarray:
     """Draws of shape (chains, samples, 2)."""
+    warmup: Any = blackjax.window_adaptation(blackjax.nuts, log_density)
 
     def chain(key: jax.Array) -> jax.Array:
         start_key, warm_key, key = jax.random.split(key, 3)
         start = CENTRE + jax.random.normal(start_key, (2,))
-        warmup: Any = blackjax.window_adaptation(blackjax.nuts, log_density)
         (state, parameters), _ = warmup.run(warm_key, start, num_warmup)
-        kernel = blackjax.nuts(log_density, **parameters)
+        kernel: Any = blackjax.nuts(log_density, **parameters)
 
         def step(state: Any, key: jax.Array) -> tuple[Any, jax.Array]:
             state, _ = kernel.step(key, state)
@@ -77,17 +79,25 @@ def with_numpyro(key: jax.Array, num_warmup: int, num_samples: int) -> np.ndarra
         free = numpyro.sample("free", dist.Normal(CENTRE, 1.0).to_event(1))
         numpyro.factor("evidence", -energy(jnp.asarray(free)))
 
-    kernel = numpyro.infer.NUTS(program)
-    sampler = numpyro.infer.MCMC(
-        kernel,
-        num_warmup=num_warmup,
-        num_samples=num_samples,
-        num_chains=CHAINS,
-        chain_method="vectorized",
-        progress_bar=False,
-    )
+    options = {"num_chains": CHAINS, "chain_method": "vectorized", "progress_bar": False}
+    sampler = MCMC(NUTS(program), num_warmup=num_warmup, num_samples=num_samples, **options)
     sampler.run(key)
     return np.asarray(sampler.get_samples(group_by_chain=True)["free"])
+
+
+@jax.jit
+@jax.vmap
+def log_rate(free: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Means and standard deviations over the years, for each row of hyperparameters."""
+    prediction = ssep.predict(ssep.infer(model(free), LIKELIHOOD, RULE, DATA), YEARS)
+    return prediction.f_mean[:, 0], jnp.sqrt(prediction.f_var[:, 0])
+
+
+def band(free: np.ndarray) -> np.ndarray:
+    """5 % and 95 % quantiles of the rate: of a mixture, with a hundred equally likely values for each row."""
+    mean, deviation = log_rate(free)
+    values = mean + deviation * np.asarray(ndtri((np.arange(100) + 0.5) / 100))[:, None, None]
+    return np.exp(np.quantile(values, [0.05, 0.95], axis=(0, 1)))
 
 
 def main(
@@ -97,13 +107,13 @@ def main(
     samplers = {"BlackJAX": with_blackjax, "NumPyro": with_numpyro}
     draws = {name: run(jax.random.key(i), num_warmup, num_samples) for i, (name, run) in enumerate(samplers.items())}
     axes = CENTRE[:, None] + np.linspace([-3.5, -2.5], [3.5, 2.5], 41).T
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1)
-    surface = np.asarray(jax.jit(jax.vmap(log_density))(grid.reshape(-1, 2))).reshape(41, 41)
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
+    surface = np.asarray(jax.jit(jax.vmap(log_density))(grid))
     weights = np.exp(surface - surface.max())
     for k, parameter in enumerate(["log variance", "log lengthscale"]):
-        exact = np.average(grid[..., k], weights=weights)
-        spread = np.sqrt(np.average((grid[..., k] - exact) ** 2, weights=weights))
-        print(f"{parameter}\n    grid: mean {exact:.3f}, sd {spread:.3f}")
+        mean = np.average(grid[:, k], weights=weights)
+        spread = np.sqrt(np.average((grid[:, k] - mean) ** 2, weights=weights))
+        print(f"{parameter}\n    grid: mean {mean:.3f}, sd {spread:.3f}")
         for name, chains in draws.items():
             each = chains[..., k]
             size = float(effective_sample_size(each))
@@ -111,47 +121,26 @@ def main(
                 f"{name:>8}: mean {each.mean():.3f}, sd {each.std():.3f}, error of the mean "
                 f"{each.std() / np.sqrt(size):.3f}, r-hat {split_gelman_rubin(each):.3f}, effective draws {size:.0f}"
             )
-    draw(output, draws, axes, surface)
-
-
-def draw(output: pathlib.Path, draws: dict[str, np.ndarray], axes: np.ndarray, surface: np.ndarray) -> None:
-    """The draws over the grid, and the rate averaged over the draws against that of the best hyperparameters."""
-    years = np.linspace(1851, 1980, 130)
-
-    @jax.jit
-    @jax.vmap
-    def log_rate(free: jax.Array) -> tuple[jax.Array, jax.Array]:
-        prediction = ssep.predict(ssep.infer(model(free), LIKELIHOOD, RULE, DATA, throw=False), years)
-        return prediction.f_mean[:, 0], jnp.sqrt(prediction.f_var[:, 0])
-
-    def band(free: np.ndarray) -> np.ndarray:
-        """Quantiles of a mixture of normal distributions, one per draw, from equally likely values of each."""
-        mean, deviation = log_rate(free)
-        values = mean + deviation * np.asarray(ndtri((np.arange(100) + 0.5) / 100))[:, None, None]
-        return np.exp(np.quantile(values, [0.05, 0.95], axis=(0, 1)))
-
-    i, j = np.unravel_index(surface.argmax(), surface.shape)
-    best = np.array([axes[0][i], axes[1][j]])
+    best = grid[[surface.argmax()]]
     every = np.concatenate([chains.reshape(-1, 2) for chains in draws.values()])
-    averaged, alone = band(every[:: len(every) // 100]), band(best[None])
+    averaged, alone = band(every[:: len(every) // 100]), band(best)
     wider = np.mean(np.diff(np.log(averaged), axis=0) / np.diff(np.log(alone), axis=0))
     print(f"90 % bands of the log rate are {100 * (wider - 1):.0f} % wider than at the best hyperparameters alone")
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-    levels = [-8, -6, -4, -2, -0.5]
-    variances, lengthscales = np.exp(axes)
-    left.contour(lengthscales, variances, surface - surface.max(), levels, colors="0.6", linewidths=0.8, linestyles="-")
+    lines = {"levels": [-8, -6, -4, -2, -0.5], "colors": "0.6", "linewidths": 0.8, "linestyles": "-"}
+    left.contour(*np.exp(axes[::-1]), (surface - surface.max()).reshape(41, 41), **lines)
     for (name, chains), marker in zip(draws.items(), ["o", "x"], strict=True):
         left.plot(*np.exp(chains.reshape(-1, 2)[::3, ::-1].T), marker, markersize=3, alpha=0.6, label=name)
-    left.plot(*np.exp(best[::-1]), "k*", markersize=12, label="best")
+    left.plot(*np.exp(best[0, ::-1]), "k*", markersize=12, label="best")
     left.set(xscale="log", yscale="log", xlim=(4, 150), ylim=(0.05, 10))
     left.set_xticks([5, 10, 20, 50, 100], ["5", "10", "20", "50", "100"])
     left.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
     left.minorticks_off()
     left.set(xlabel="lengthscale (years)", ylabel="variance of the log rate", title="Draws, and log density by a grid")
     left.legend(loc="upper left")
-    right.fill_between(years, *averaged, alpha=0.3, label="averaged over the draws")
-    right.plot(years, alone.T, "k--", linewidth=1, label=["at the best alone", None])
+    right.fill_between(YEARS, *averaged, alpha=0.3, label="averaged over the draws")
+    right.plot(YEARS, alone.T, "k--", linewidth=1, label=["at the best alone", None])
     right.set(xlabel="year", ylabel="disasters per year", title="90 % bands of the rate", ylim=(0, 6))
     right.legend()
     output.parent.mkdir(parents=True, exist_ok=True)

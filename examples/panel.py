@@ -45,9 +45,10 @@ def pad(series: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.nda
     return np.stack(times), np.stack(counts)
 
 
-def solve(free: jax.Array, t: ArrayLike, y: ArrayLike) -> ssep.Solution:
+def solve(free: ArrayLike, t: ArrayLike, y: ArrayLike) -> ssep.Solution:
     """The posterior of one series, given the logarithms of the variance and the lengthscale, and the mean."""
-    prior = ssep.SDEPrior(ssep.kernels.Matern52(jnp.exp(free[0]), jnp.exp(free[1])), mean=free[2])
+    log_variance, log_lengthscale, mean = jnp.asarray(free)
+    prior = ssep.SDEPrior(ssep.kernels.Matern52(jnp.exp(log_variance), jnp.exp(log_lengthscale)), mean=mean)
     return ssep.infer(prior, LIKELIHOOD, RULE, ssep.Data(t, y), objective=ssep.PowerEPEnergy())
 
 

@@ -4,6 +4,8 @@ Car drivers killed or seriously injured on British roads, 1969 to 1984 (Harvey a
 became compulsory at the end of January 1983. Counts vary more than a Poisson distribution allows: `NegativeBinomial`.
 """
 
+import pathlib
+
 import jax
 import numpy as np
 from matplotlib import pyplot as plt
@@ -53,4 +55,6 @@ axes[1].set(ylabel="drivers in a month", xlabel="year", title="Without the seaso
 for ax in axes:
     ax.axvline(1969 + 169 / 12, color="0.4", linestyle=":", linewidth=1, label="seat belt law")
     ax.legend(fontsize="small")
-figure.savefig("seat_belts.png", dpi=110)
+output = pathlib.Path("build/seat_belts.png")
+output.parent.mkdir(exist_ok=True)
+figure.savefig(output, dpi=110)

@@ -33,15 +33,12 @@ def main(output: pathlib.Path = pathlib.Path("build/streaming.png")) -> None:
     """Begin with two weeks, then forecast and update day by day."""
     t, y, mean = simulate()
     day = t.astype(int)
-    level, rhythm = (
-        Matern32(variance=0.1, lengthscale=3.0),
-        Periodic(variance=1.0, lengthscale=1.0, period=1.0, order=3),
-    )
-    past = ssep.Data(t[day < FIRST], y[day < FIRST])
-    prior = ssep.SDEPrior(
-        level + rhythm * Matern12(variance=1.0, lengthscale=100.0), mean=np.log(y[day < FIRST].mean())
-    )
-    solution = ssep.infer(prior, ssep.likelihoods.Poisson(), ssep.PowerEP(alpha=0.5), past)
+    level = Matern32(variance=0.1, lengthscale=3.0)
+    rhythm = Periodic(variance=1.0, lengthscale=1.0, period=1.0, order=3) * Matern12(variance=1.0, lengthscale=100.0)
+    past = day < FIRST
+    prior = ssep.SDEPrior(level + rhythm, mean=np.log(y[past].mean()))
+    rule = ssep.PowerEP(alpha=0.5)
+    solution = ssep.infer(prior, ssep.likelihoods.Poisson(), rule, ssep.Data(t[past], y[past]))
 
     expected, intervals, scores, averages = [], [], [], []
     for today in range(FIRST, DAYS):
@@ -54,18 +51,18 @@ def main(output: pathlib.Path = pathlib.Path("build/streaming.png")) -> None:
         solution = ssep.update(solution, ssep.Data(t[now], y[now]), refresh=2 * HOURS)
     expected, (low, high) = np.concatenate(expected), np.concatenate(intervals, axis=1)
 
-    ahead = day >= FIRST
+    ahead = ~past
     inside = (y[ahead] >= low) & (y[ahead] <= high)
+    baseline = stats.poisson.logpmf(y[ahead], np.ravel(averages))
     print(f"{ahead.sum()} counts, each forecast before its day: {inside.mean():.0%} are in 90 % intervals")
-    print(
-        f"NLPD {-np.mean(scores):.3f}; of averages {-np.mean(stats.poisson.logpmf(y[ahead], np.ravel(averages))):.3f}"
-    )
-    whole = ssep.infer(solution.prior, solution.likelihood, solution.rule, ssep.Data(t, y))
+    print(f"NLPD {-np.mean(scores):.3f}; of averages {-np.mean(baseline):.3f}")
+    whole = ssep.infer(prior, solution.likelihood, rule, ssep.Data(t, y))
     tomorrow = DAYS + np.arange(HOURS) / HOURS
     streamed, batch = (ssep.predict(each, tomorrow).f_mean[:, 0] for each in (solution, whole))
     deviation = np.sqrt(ssep.predict(whole, tomorrow).f_var[:, 0])
     gap = np.abs((streamed - batch) / deviation).max()
-    print(f"window of {len(solution.data.t)} hours against all {len(t)}: forecasts differ by {gap:.0e} deviations")
+    print(f"a window of {len(solution.data.t)} hours against all {len(t)}: forecasts of the next day differ by")
+    print(f"{gap:.0e} standard deviations at most")
 
     figure, axes = plt.subplots(2, 1, figsize=(9, 6), layout="constrained")
     for ax, (begin, end) in zip(axes, [(FIRST, DAYS), (19, 24)], strict=True):
