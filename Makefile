@@ -7,10 +7,14 @@ export OPENBLAS_NUM_THREADS := 1
 # The theme announces the end of mkdocs 1 on every build; pyproject.toml stays below 2.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo test lint types unit install docs gallery bench paper clean
+.PHONY: demo examples test lint types unit install docs gallery bench paper clean
 
 demo: $(VENV)/.plot
 	$(BIN)/python examples/coal.py
+
+# Runs every example, and makes the figures of docs/examples.md.
+examples: $(VENV)/.dev
+	$(BIN)/python docs/_build_hooks/example_figures.py
 
 test: lint types unit install docs
 
