@@ -4,6 +4,7 @@ import inspect
 import pathlib
 import re
 
+import jax
 import pytest
 from matplotlib import pyplot
 
