@@ -38,7 +38,7 @@ bench: $(VENV)/.bench
 # The experiments of the paper: adds what is missing to benchmarks/paper/results.jsonl, and writes the tables.
 PAPER_TASKS ?= coal motorcycle banana binary
 paper: $(VENV)/.bench
-	cd benchmarks && ../$(BIN)/python -m paper run $(PAPER_TASKS)
+	cd benchmarks && ../$(BIN)/python -m paper run $(PAPER_TASKS) --workers 2
 	cd benchmarks && ../$(BIN)/python -m paper render
 
 # Draws every kernel and likelihood into docs/images, and writes the page that shows them; and the figures of pages.

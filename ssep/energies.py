@@ -7,10 +7,12 @@ import jax.numpy as jnp
 
 from ssep.checks import in_unit_interval, require
 from ssep.conditioning import condition
+from ssep.cubature import Cubature
 from ssep.data import Data
 from ssep.likelihoods.base import Likelihood
 from ssep.marginals import Marginals
-from ssep.rules.base import Power, Rule
+from ssep.rules.base import Power, Rule, require_cubature
+from ssep.rules.power_ep import PowerEP
 from ssep.sites import SiteState, remove
 from ssep.smoothers.base import Filtered
 from ssep.types import Aux, Scalar, ScalarLike
@@ -42,7 +44,18 @@ class FilterEnergy(Energy):
 
     Several observations of one step see each other: each is scored under the prediction updated with the sites of the
     others, and the sites' own joint normaliser accounts for their dependence.
+
+    Attributes:
+        cubature: How to integrate the likelihood itself. If absent, the rule does it, and `ExtendedEP` scores its
+            linearised model: a Gaussian, which has no lowest energy for labels or counts that its mean can hit.
     """
+
+    cubature: Cubature | None = None
+
+    def __check_init__(self) -> None:
+        """Check the cubature."""
+        if self.cubature is not None:
+            require_cubature("FilterEnergy", self.cubature)
 
     @property
     def reads_posterior(self) -> bool:
@@ -53,6 +66,8 @@ class FilterEnergy(Energy):
         self, likelihood: Likelihood, rule: Rule, data: Data, sites: SiteState, filtered: Filtered, posterior: Marginals
     ) -> Scalar:
         """The energy."""
+        if self.cubature is not None:
+            rule = PowerEP(cubature=self.cubature)
         if data.per_step is None:
             predicted = filtered.state_space.view.complete(filtered.predicted)
             return -(_log_expected_powers(likelihood, rule, data, predicted, 1.0) + filtered.correction)

@@ -27,6 +27,8 @@ from ssep.solution import Fit, LikelihoodT, PriorT, Solution
 from ssep.steps import AdaptiveStep, StepControl
 from ssep.types import Scalar
 
+_STEADY = 5
+
 
 def fit(
     prior: PriorT,
@@ -36,6 +38,7 @@ def fit(
     *,
     optimiser: optax.GradientTransformation = optax.adam(0.1),
     num_steps: int = 250,
+    tol: float = 0.0,
     schedule: Schedule = Interleave(),
     trainable: Callable[[PriorT, LikelihoodT], Any] | None = None,
     log_prior: Callable[[PriorT, LikelihoodT], Any] | None = None,
@@ -56,6 +59,7 @@ def fit(
         optimiser: Any optax optimiser, `optax.lbfgs()` included. It works in unconstrained coordinates: the logarithm
             of what must be positive.
         num_steps: The number of steps of the optimiser.
+        tol: Stop earlier, once the energies of the last five steps differ by less than this.
         schedule: `Interleave()`, sweeps between steps, or `Converge()`, exact gradients of the converged energy.
         trainable: A function of (prior, lik) that returns what to learn; the rest is held fixed. By default every
             floating point array of the two is learned, but for what is declared as known (a `Table`).
@@ -79,6 +83,7 @@ def fit(
     check_compatible(prior, lik, sites, rule, data, "fit")
     whole = isinstance(num_steps, int) and num_steps > 0
     require(whole, "fit(num_steps)", "must be a positive integer", num_steps, "250 is the default.")
+    require(tol >= 0, "fit(tol)", "must not be negative", tol, "0, the default, takes all steps.")
     setting = Setting(rule, data, smoother, step, objective)
     parameters, free = take_apart((prior, lik), trainable)
     trace = _Trace(setting, parameters, log_prior)
@@ -106,6 +111,8 @@ def fit(
                     # Begin again from the best, with an optimiser that has forgotten how it got lost.
                     free, guess = trace.best_or_raise()
                     state = _strong(optimiser.init(free))
+                if trace.is_settled(tol):
+                    break
         except KeyboardInterrupt:
             if trace.best is None:
                 raise
@@ -128,6 +135,11 @@ class _Trace:
         self.history.append(free)
         if np.isfinite(energy) and energy < self.lowest:
             self.lowest, self.best = energy, (free, guess)
+
+    def is_settled(self, tol: float) -> bool:
+        """Whether the last steps hardly differ in energy."""
+        recent = np.array(self.energies[-_STEADY:])
+        return recent.size == _STEADY and bool(np.isfinite(recent).all() and np.ptp(recent) < tol)
 
     def best_or_raise(self) -> tuple[Free, Guess]:
         """The best hyperparameters so far."""

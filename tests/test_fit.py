@@ -58,6 +58,16 @@ def test_learned_hyperparameters_maximise_the_exact_evidence(optimiser, steps, s
     assert float(lik_trace.variance[-1]) == pytest.approx(float(fit.likelihood.variance), rel=0.02)
 
 
+def test_tolerance_stops_after_five_steps_that_hardly_differ_and_no_earlier():
+    options = {"optimiser": optax.adam(0.1), "num_steps": 250}
+    whole = np.asarray(ssep.fit(*start(), ssep.PowerEP(), DATA, **options).energies)
+    spans = np.array([np.ptp(whole[end - 5 : end]) for end in range(5, 251)])
+    expected = 5 + int(np.argmax(spans < 0.01))
+    assert 20 < expected < 250  # neither at once nor never
+    early = ssep.fit(*start(), ssep.PowerEP(), DATA, tol=0.01, **options)
+    np.testing.assert_allclose(np.asarray(early.energies), whole[:expected], rtol=1e-9)
+
+
 def test_what_is_not_trainable_stays():
     prior, lik = start()
     fit = ssep.fit(
@@ -152,6 +162,8 @@ def test_learning_needs_something_to_learn():
         ssep.fit(prior, lik, ssep.CVI(), data, trainable=lambda prior, lik: ())
     with pytest.raises(ValueError, match=r"`fit\(num_steps\)` must be a positive integer"):
         ssep.fit(prior, lik, ssep.CVI(), data, num_steps=0)
+    with pytest.raises(ValueError, match=r"`fit\(tol\)` must not be negative"):
+        ssep.fit(prior, lik, ssep.CVI(), data, tol=-1.0)
 
 
 def test_fits_of_one_shape_compile_once():

@@ -1,5 +1,6 @@
 """The seventeen methods of [W20], table 1, as rules of this library, and the energy that each learns from."""
 
+import itertools
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -19,8 +20,8 @@ def methods(degree: int = 20) -> dict[str, Method]:
     unscented, hermite = ssep.Unscented5(), ssep.GaussHermite(degree)
     found = {}
     for alpha in (1, 0.5, 0):
-        # As an array: one compiled program serves all powers.
-        found[f"EEP {alpha}"] = Method(ssep.ExtendedEP(jnp.asarray(float(alpha))), ssep.FilterEnergy())
+        # As an array: one compiled program serves all powers. The linearised model of labels has no lowest energy.
+        found[f"EEP {alpha}"] = Method(ssep.ExtendedEP(jnp.asarray(float(alpha))), ssep.FilterEnergy(hermite))
     for name, cubature in (("UEP", unscented), ("GHEP", hermite)):
         for alpha in (1, 0.5, 0):
             rule = ssep.StatLinEP(jnp.asarray(float(alpha)), cubature)
@@ -35,3 +36,5 @@ def methods(degree: int = 20) -> dict[str, Method]:
 
 
 METHODS = tuple(methods())
+FAMILIES = tuple(tuple(group) for _, group in itertools.groupby(METHODS, lambda name: name.split()[0]))
+"""Those that differ in their power only, and share compiled programs."""

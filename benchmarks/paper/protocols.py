@@ -9,28 +9,32 @@ from paper.experiments import Experiment
 from paper.methods import Method
 
 # L-BFGS is at the minimum of every task after a dozen steps or two.
-STEPS = 30
+STEPS, TOLERANCE = 30, 1e-2
 
 
-def learn_ours(method: Method, experiment: Experiment, data: ssep.Data) -> ssep.Fit:
+def _optimiser() -> optax.GradientTransformation:
+    """L-BFGS with a line search that takes no gradients, which compiles in a third of the time."""
+    return optax.lbfgs(linesearch=optax.scale_by_backtracking_linesearch(12, store_grad=False))
+
+
+def learn_ours(method: Method, experiment: Experiment, model: tuple[Any, Any], data: ssep.Data) -> ssep.Fit:
     """L-BFGS on the method's own energy, with steps of the sites that find their own length."""
     return ssep.fit(
-        experiment.task.prior,
-        experiment.task.likelihood,
+        *model,
         method.rule,
         data,
-        optimiser=optax.lbfgs(),
+        optimiser=_optimiser(),
         num_steps=STEPS,
+        tol=TOLERANCE,
         trainable=experiment.trainable,
         objective=method.energy,
     )
 
 
-def learn_as_in_the_paper(method: Method, experiment: Experiment, data: ssep.Data) -> ssep.Fit:
+def learn_as_in_the_paper(method: Method, experiment: Experiment, model: tuple[Any, Any], data: ssep.Data) -> ssep.Fit:
     """Adam on the filter's energy: one sweep a step with a fixed damping, and the sites fixed in the gradient."""
     return ssep.fit(
-        experiment.task.prior,
-        experiment.task.likelihood,
+        *model,
         method.rule,
         data,
         optimiser=optax.adam(experiment.rate),
@@ -47,7 +51,11 @@ PROTOCOLS = {"ours": learn_ours, "paper": learn_as_in_the_paper}
 def settings(protocol: str, method: Method, experiment: Experiment) -> dict[str, Any]:
     """What is written down beside a result."""
     own = {
-        "ours": {"optimiser": f"lbfgs, {STEPS} steps", "energy": type(method.energy).__name__, "damping": "adaptive"},
+        "ours": {
+            "optimiser": f"lbfgs, up to {STEPS} steps",
+            "energy": type(method.energy).__name__,
+            "damping": "adaptive",
+        },
         "paper": {
             "optimiser": f"adam({experiment.rate}), {experiment.steps} steps",
             "energy": "FilterEnergy",

@@ -6,8 +6,11 @@ from typing import Any
 
 STORE = pathlib.Path(__file__).parent / "results.jsonl"
 
+Results = dict[tuple[str, str, str, int], dict[str, Any]]
+"""By task, method, protocol and fold."""
 
-def load() -> dict[tuple[str, str, str, int], dict[str, Any]]:
+
+def load() -> Results:
     """All results; of repeated ones the last counts."""
     lines = STORE.read_text().splitlines() if STORE.exists() else []
     entries = [json.loads(line) for line in lines]

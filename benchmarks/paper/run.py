@@ -8,7 +8,7 @@ from typing import Any
 import ssep
 from paper import results
 from paper.experiments import NUM_FOLDS, Experiment, experiment
-from paper.methods import Method, methods
+from paper.methods import METHODS, Method, methods
 from paper.protocols import PROTOCOLS, settings
 
 # Of folds after the first of a long task, which begin near the end.
@@ -32,7 +32,7 @@ def run(task: str, names: list[str], protocol: str, folds: list[int], minutes: f
                     if setup.is_long and first is not None:
                         found, sites = _infer(setup, every[name], fold, first["hyperparameters"], sites)
                     else:
-                        found, sites = _learn(setup, every[name], protocol, fold)
+                        found, sites = _learn(setup, every[name], _start(setup, done, *key.values()), protocol, fold)
             except ValueError as error:
                 found = {"nlpd": None, "error": str(error)}
             entry = key | found | {"commit": _commit()}
@@ -41,9 +41,20 @@ def run(task: str, names: list[str], protocol: str, folds: list[int], minutes: f
             print(key | {"nlpd": found["nlpd"], "seconds": found.get("seconds")}, flush=True)
 
 
-def _learn(setup: Experiment, method: Method, protocol: str, fold: int) -> tuple[dict[str, Any], Any]:
+def _start(setup: Experiment, done: results.Results, task: str, name: str, protocol: str, fold: int) -> tuple[Any, Any]:
+    """The paper's starting values, or what the nearest row above learned."""
+    above = [done.get((task, other, protocol, fold), {}) for other in METHODS[: METHODS.index(name)]]
+    learned = [entry["hyperparameters"] for entry in above if "hyperparameters" in entry]
+    if setup.is_chained and learned:
+        return setup.learned(learned[-1])
+    return setup.task.prior, setup.task.likelihood
+
+
+def _learn(
+    setup: Experiment, method: Method, model: tuple[Any, Any], protocol: str, fold: int
+) -> tuple[dict[str, Any], Any]:
     begun = time.perf_counter()
-    fit = PROTOCOLS[protocol](method, setup, setup.lesson(fold))
+    fit = PROTOCOLS[protocol](method, setup, model, setup.lesson(fold))
     learned = time.perf_counter() - begun
     solution = fit.solution
     if setup.strips is not None:

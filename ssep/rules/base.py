@@ -1,6 +1,7 @@
 """What a rule is: it turns one observation and one cavity into one site."""
 
 import abc
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -59,13 +60,7 @@ class CubatureRule(Rule):
 
     def __check_init__(self) -> None:
         """Check the cubature."""
-        require(
-            isinstance(self.cubature, Cubature),
-            f"{type(self).__name__}(cubature)",
-            "must be a cubature rule",
-            repr(self.cubature),
-            "Use `GaussHermite(20)`, `Adaptive(20)`, `Unscented3()` or `Unscented5()`.",
-        )
+        require_cubature(type(self).__name__, self.cubature)
 
     def log_expected_power(
         self, likelihood: Likelihood, y: Scalar, aux: Aux, marginal: Marginals, alpha: ScalarLike
@@ -91,6 +86,17 @@ class LinearModel(eqx.Module):
         usable = self.noise > 0
         scaled = jnp.where(usable, self.slope / jnp.where(usable, self.noise, 1), 0)
         return SiteState(scaled * (y - self.intercept), scaled[:, None] * self.slope)
+
+
+def require_cubature(name: str, cubature: Any) -> None:
+    """Raise unless this is a cubature rule."""
+    require(
+        isinstance(cubature, Cubature),
+        f"{name}(cubature)",
+        "must be a cubature rule",
+        repr(cubature),
+        "Use `GaussHermite(20)`, `Adaptive(20)`, `Unscented3()` or `Unscented5()`.",
+    )
 
 
 def check_alpha(rule: Rule, includes_zero: bool) -> None:
