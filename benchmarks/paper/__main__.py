@@ -16,9 +16,8 @@ import time
 from tasks import TASKS
 
 from paper.methods import FAMILIES, METHODS
-from paper.protocols import PROTOCOLS
 from paper.render import render
-from paper.run import ALL_FOLDS, run
+from paper.run import ALL_FOLDS, PROTOCOLS, run
 
 
 def main() -> None:

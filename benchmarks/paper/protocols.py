@@ -1,5 +1,6 @@
 """Two ways to learn: the paper's, and this library's defaults with an optimiser that converges."""
 
+from collections.abc import Callable
 from typing import Any
 
 import optax
@@ -17,7 +18,15 @@ def _optimiser() -> optax.GradientTransformation:
     return optax.lbfgs(linesearch=optax.scale_by_backtracking_linesearch(12, store_grad=False))
 
 
-def learn_ours(method: Method, experiment: Experiment, model: tuple[Any, Any], data: ssep.Data) -> ssep.Fit:
+def learn_ours(
+    method: Method,
+    experiment: Experiment,
+    model: tuple[Any, Any],
+    data: ssep.Data,
+    *,
+    step: ssep.AdaptiveStep = ssep.AdaptiveStep(),
+    log_prior: Callable[[Any, Any], Any] | None = None,
+) -> ssep.Fit:
     """L-BFGS on the method's own energy, with steps of the sites that find their own length."""
     return ssep.fit(
         *model,
@@ -27,6 +36,8 @@ def learn_ours(method: Method, experiment: Experiment, model: tuple[Any, Any], d
         num_steps=STEPS,
         tol=TOLERANCE,
         trainable=experiment.trainable,
+        log_prior=log_prior,
+        step=step,
         objective=method.energy,
     )
 
@@ -45,21 +56,10 @@ def learn_as_in_the_paper(method: Method, experiment: Experiment, model: tuple[A
     )
 
 
-PROTOCOLS = {"ours": learn_ours, "paper": learn_as_in_the_paper}
-
-
 def settings(protocol: str, method: Method, experiment: Experiment) -> dict[str, Any]:
     """What is written down beside a result."""
-    own = {
-        "ours": {
-            "optimiser": f"lbfgs, up to {STEPS} steps",
-            "energy": type(method.energy).__name__,
-            "damping": "adaptive",
-        },
-        "paper": {
-            "optimiser": f"adam({experiment.rate}), {experiment.steps} steps",
-            "energy": "FilterEnergy",
-            "damping": experiment.damping,
-        },
-    }
-    return own[protocol] | {"degree": experiment.degree}
+    if protocol == "paper":
+        optimiser = f"adam({experiment.rate}), {experiment.steps} steps"
+        return {"optimiser": optimiser, "energy": "FilterEnergy", "damping": experiment.damping}
+    own = {"optimiser": f"lbfgs, up to {STEPS} steps", "energy": type(method.energy).__name__, "damping": "adaptive"}
+    return own | {"degree": experiment.degree} | ({} if protocol == "ours" else {"changed": protocol})

@@ -8,7 +8,10 @@ import numpy as np
 from tasks import TASKS
 
 from paper import results
+from paper.figures import draw
 from paper.methods import METHODS
+from paper.step_table import step_table
+from paper.variants import CHANGES
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "results" / "paper.md"
 PRINTED = pathlib.Path(__file__).parent / "table1.csv"
@@ -50,12 +53,14 @@ def is_met(cell: Cell, wanted: Cell | None) -> bool:
     return wanted is None or round(cell.mean, 3) <= wanted.mean + wanted.deviation / 2
 
 
-def table(cells: dict[tuple[str, str], Cell], wanted: dict[tuple[str, str], Cell]) -> list[str]:
+def table(
+    cells: dict[tuple[str, str], Cell], wanted: dict[tuple[str, str], Cell], tasks: tuple[str, ...] = tuple(TASKS)
+) -> list[str]:
     """One row per method; what the paper prints is in brackets, what misses it is marked."""
-    lines = [f"| method | {' | '.join(TASKS)} |", "| --- " * (1 + len(TASKS)) + "|"]
+    lines = [f"| method | {' | '.join(tasks)} |", "| --- " * (1 + len(tasks)) + "|"]
     for method in METHODS:
         row = []
-        for task in TASKS:
+        for task in tasks:
             cell, theirs = cells.get((method, task)), wanted.get((method, task))
             shown = "" if cell is None else f"{cell}{'' if is_met(cell, theirs) else ' ✗'}"
             row.append(f"{shown} [{theirs.mean:.3f}]" if theirs else f"{shown} [none]")
@@ -87,13 +92,38 @@ def seconds() -> list[str]:
     return lines
 
 
+def changes(ours: dict[tuple[str, str], Cell]) -> list[str]:
+    """What single changes of the settings do."""
+    lines = ["| task | method | as in the table | changed | to |", "| --- | --- | --- | --- | --- |"]
+    for variant, name in CHANGES.items():
+        for (method, task), cell in found(variant).items():
+            lines.append(f"| {task} | {method} | {ours.get((method, task), '')} | {name} | {cell} |")
+    return lines
+
+
+def figures() -> list[str]:
+    """Draw every task that has results."""
+    lines = []
+    for task in TASKS:
+        method = draw(task)
+        if method is not None:
+            lines += ["", f"![{task.capitalize()} with {method}](../images/paper-{task}.png)"]
+    return lines
+
+
 def render() -> None:
-    """Write the tables into the page."""
+    """Draw the figures and write the tables into the page."""
     wanted, ours, theirs = printed(), found("ours"), found("paper")
-    parts = ["", "### Table 1", "", *table(ours, wanted), "", "### The best of each task", "", *best(ours, wanted)]
-    if theirs:
-        parts += ["", "### With the paper's protocol", "", *table(theirs, wanted)]
-    parts += ["", "### Seconds to learn one fold", "", *seconds(), ""]
+    sections = {
+        "Table 1": table(ours, wanted),
+        "The best of each task": best(ours, wanted),
+        "With the paper's protocol": table(theirs, wanted, tasks=("motorcycle", "coal", "banana")),
+        "What the settings are worth": changes(ours),
+        "Seconds to learn one fold": seconds(),
+        "Table 2: seconds of a training step": step_table(),
+        "Figures": figures(),
+    }
+    parts = [line for title, lines in sections.items() for line in ["", f"### {title}", "", *lines]]
     text = PAGE.read_text()
     before, rest = text.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}{chr(10).join(parts)}\n{END}{rest.split(END)[1]}")
+    PAGE.write_text(f"{before}{BEGIN}{chr(10).join(parts)}\n\n{END}{rest.split(END)[1]}")

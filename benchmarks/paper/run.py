@@ -9,8 +9,10 @@ import ssep
 from paper import results
 from paper.experiments import NUM_FOLDS, Experiment, experiment
 from paper.methods import METHODS, Method, methods
-from paper.protocols import PROTOCOLS, settings
+from paper.protocols import learn_as_in_the_paper, learn_ours, settings
+from paper.variants import VARIANTS
 
+PROTOCOLS = {"ours": learn_ours, "paper": learn_as_in_the_paper, **VARIANTS}
 # Of folds after the first of a long task, which begin near the end.
 TOLERANCE = 1e-3
 
