@@ -4,8 +4,10 @@ import dataclasses
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
+import zoneinfo
 
 import jax
 import matplotlib.image
@@ -13,12 +15,16 @@ import numpy as np
 import optax
 import pandas as pd
 import pytest
+from matplotlib import dates as mdates
+from matplotlib import pyplot
 from scipy import special
 
 import ssep
 from ssep.cli import fitting, main
 from ssep.cli.csv_file import read_csv
 from ssep.cli.demonstration import DEMOS
+from ssep.cli.describing import describe_data
+from ssep.cli.figures import draw
 from ssep.cli.holding import all_but
 from ssep.cli.results import Columns, read_model, write_model
 from ssep.cli.starting import starting_model
@@ -313,6 +319,27 @@ ERRORS = {
     "numbers have no unit": ({}, ("--time", "days", "--unit", "day"), "`--unit` is for dates; got numbers"),
     "no observations": (dict.fromkeys((1, 3, 4), "2024-01-01,,1"), (), "`--target` must have observations; got none"),
     "empty": (dict.fromkeys(range(1, 5), ""), (), "must have rows below the names of its columns"),
+    "one column twice": ({}, ("--target", "date"), "must name different columns; got ['date', 'date']"),
+    "period": ({}, ("--kernel", "matern32 + periodic"), "`kernel` must give the period of a pattern"),
+    "exposure for nothing": (
+        {},
+        ("--likelihood", "gaussian", "--exposure", "days"),
+        "`--exposure` is for likelihoods that use it; got Gaussian",
+    ),
+    "trials": (
+        {},
+        ("--likelihood", "binomial"),
+        "its trials, through `--exposure`; got none. Name a column of the table.",
+    ),
+    "step": ({4: "2024-01-05T01:07,2,1"}, ("--horizon", "3"), "`--every` must be given"),
+    "unit": (
+        {1: "2024-01-01T00:00Z,3,1", 2: "", 3: "", 4: ""},
+        ("--unit", "month"),
+        "`--unit` must have a fixed length",
+    ),
+    "option of a kernel": ({}, ("--kernel", "matern5"), "`--kernel` does not know this name; got `matern5`."),
+    "short name": ({}, ("--rule", "epp"), "`--rule` does not know this name; got `epp`. Did you mean `ep`?"),
+    "folder": ({}, ("--out", "data.csv/results"), "`--out` must be a folder to write to; got 'data.csv/results', but"),
 }
 
 
@@ -338,6 +365,10 @@ def test_mistakes_are_explained_without_a_traceback(name, tmp_path, capsys, monk
         (["fit", "data.csv", "--time", "t"], "--target"),
         (["fit", "d.csv", "--time", "t", "--target", "y", "--quantiles", "0.5,2"], "must lie between 0 and 1"),
         (["fit", "d.csv", "--time", "t", "--target", "y", "--steps", "-1"], "must not be negative"),
+        (["fit", "d.csv", "--time", "t", "--target", "y", "--steps", "1.5"], "must be a whole number; got '1.5'"),
+        (["fit", "d.csv", "--time", "t", "--target", "y", "--quantiles", "low"], "must be a finite number; got 'low'"),
+        (["fit", "d.csv", "--time", "t", "--target", "y", "--mean", "nan"], "must be a finite number; got 'nan'"),
+        (["fit", "d.csv", "--time", "t", "--target", "y", "--learning-rate", "0"], "must be positive; got '0'"),
         (["demo", "cola"], "invalid choice: 'cola'"),
     ],
 )
@@ -353,6 +384,50 @@ def test_predict_needs_a_model_and_times(results, tmp_path, capsys):
     assert "must know when" in capsys.readouterr().err
     assert main(["predict", str(results[1]), "--horizon", "2"]) == 1
     assert "`--horizon` needs the exposure" in capsys.readouterr().err
+
+
+def test_long_numbers_are_described_in_full():
+    frame = pd.DataFrame({"t": [20240103.0, 20240330.0], "y": [1.0, 2.0]})
+    series = ssep.tables.read(frame, "y", time="t")
+    assert describe_data("data.csv", series).endswith("from 20240103 to 20240330")
+
+
+def test_exposures_that_cannot_be_are_no_predictions(results, tmp_path, capsys):
+    assert main(["predict", str(results[1]), "--horizon", "2", "--future-exposure", "-2"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "`--exposure days` must be possible wherever something is predicted; got -2.0" in shown.err
+    times = tmp_path / "new.csv"
+    times.write_text("date,days\n2024-03-05,1\n2024-03-06,-3\n")
+    assert main(["predict", str(results[1]), "--times", str(times)]) == 1
+    assert "got -3.0" in capsys.readouterr().err
+
+
+def test_a_day_on_which_clocks_change_is_drawn_in_its_length(tmp_path, monkeypatch):
+    hours = pd.date_range("2024-10-26", periods=72, freq="h", tz="Europe/Berlin")
+    frame = pd.DataFrame({"hour": hours, "y": np.sin(np.arange(72.0))})
+    series = ssep.tables.read(frame, "y", time="hour", unit="hour")
+    prior = ssep.SDEPrior(ssep.kernels.Matern32(1.0, 5.0))
+    solution = ssep.infer(prior, LIKELIHOODS.Gaussian(0.1), ssep.ExtendedEP(0), series.data)
+    monkeypatch.setattr(pyplot, "close", lambda figure: None)
+    draw(tmp_path, solution, series, series.predict(solution, horizon=2), "hour", "y")
+    (ax,) = pyplot.gcf().axes
+    data = next(line for line in ax.lines if line.get_label() == "data")
+    np.testing.assert_allclose(np.diff(ax.convert_xunits(data.get_xdata())) * 24, 1.0)
+    midnights = [text.get_text() for text in ax.get_xticklabels() if text.get_text().startswith("Oct")]
+    assert midnights == ["Oct-26", "Oct-27", "Oct-28", "Oct-29"]
+    zone = zoneinfo.ZoneInfo("Europe/Berlin")
+    ticks = [mdates.num2date(tick, zone) for tick in ax.get_xticks()]
+    assert {tick.hour % 12 for tick in ticks} == {0}
+
+
+@pytest.mark.parametrize("content", [None, "", "{}", "[1]", "date,count"])
+def test_a_folder_that_is_damaged_is_named_as_such(content, results, tmp_path, capsys):
+    shutil.copy(results[1] / "model.ssep", tmp_path)
+    if content is not None:
+        (tmp_path / "table.json").write_text(content)
+    assert main(["predict", str(tmp_path), "--horizon", "2"]) == 1
+    assert "needs a folder that `ssep fit` wrote; got a file table.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("library", "extra"), [("pandas", "cli"), ("matplotlib", "plot")])

@@ -7,6 +7,8 @@ import sys
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import log_loss, r2_score
@@ -253,7 +255,12 @@ def test_starting_values_follow_the_units_of_the_data():
         (TemporalGPRegressor(num_inducing=0), r"TemporalGPRegressor\(num_inducing\)` must be a positive integer"),
         (TemporalGPRegressor("matern53"), "Did you mean `matern52`"),
         (TemporalGPRegressor(likelihood="poison"), "Did you mean `poisson`"),
-        (TemporalGPRegressor(rule="pep"), "Did you mean `power_ep`"),
+        (TemporalGPRegressor(rule="pep"), "Did you mean `ep`"),
+        (TemporalGPRegressor("matern32 + periodic"), "`kernel` must give the period of a pattern"),
+        (
+            TemporalGPRegressor().set_params(likelihood=Poisson),
+            r"TemporalGP\(likelihood\)` must be a likelihood or its text; got <",
+        ),
         (TemporalGPRegressor(likelihood="poisson"), "needs non-negative integer counts"),
         (TemporalGPClassifier(), "must have two classes or more; got 1 class"),
         (
@@ -266,6 +273,25 @@ def test_what_cannot_be_is_said(estimator, words):
     y = np.full(4, -0.5) if isinstance(estimator, TemporalGPRegressor) else np.zeros(4)
     with pytest.raises(ValueError, match=words):
         estimator.fit(np.stack([np.arange(4.0)] * (2 if isinstance(estimator.spatial_kernel, tuple) else 1), 1), y)
+
+
+@pytest.mark.parametrize("estimator", [TemporalGPRegressor(num_steps=0), TemporalGPClassifier(num_steps=0)])
+@pytest.mark.parametrize("kind", ["pandas", "pandas with a zone", "polars", "numpy"])
+def test_dates_are_no_numbers(kind, estimator):
+    days = pd.date_range("2024-01-01", periods=4)
+    X = {
+        "pandas": pd.DataFrame({"day": days}),
+        "pandas with a zone": pd.DataFrame({"day": days.tz_localize("Europe/Berlin")}),
+        "polars": pl.DataFrame({"day": days.to_numpy()}),
+        "numpy": days.to_numpy()[:, None],
+    }[kind]
+    with pytest.raises(ValueError, match=r"`TemporalGP\(X\)` must have times as numbers; got dates"):
+        estimator.fit(X, [0, 1, 0, 1])
+
+
+def test_labels_need_a_likelihood_of_labels():
+    with pytest.raises(ValueError, match="must be one of labels, which have probabilities; got Gaussian"):
+        TemporalGPClassifier(likelihood="gaussian").fit([[0.0], [1.0], [2.0]], ["a", "b", "a"])
 
 
 def test_scores_of_missing_observations_are_not_silently_missing(counts, fitted):

@@ -1,6 +1,7 @@
 """Figures show what the library computes: artists' data against the API, NumPy and SciPy."""
 
 import datetime
+import itertools
 import sys
 
 import equinox as eqx
@@ -434,6 +435,20 @@ def test_every_figure_over_time_can_have_dates(fit, noisy, line):
         assert datetime.datetime(2001, 1, 4) <= high < datetime.datetime(2001, 1, 12)
         assert ax.get_xlabel() == ""
         ax.figure.canvas.draw()
+
+
+def test_dates_do_not_run_into_each_other_and_leave_a_format_alone(fit):
+    times = plotting.since("2023-12-30", np.timedelta64(1, "D"))
+    ax = plotting.predictive(fit, np.array([0.0, 1.0, 3.0, 5.0]), times=times)
+    ax.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+    assert len(boxes) > 3
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+    _, own = plt.subplots()
+    own.xaxis.set_major_formatter(mdates.DateFormatter("%d.%m."))
+    plotting.predictive(fit, np.array([0.0, 1.0]), times=times, ax=own)
+    own.figure.canvas.draw()
+    assert "30.12." in [label.get_text() for label in own.get_xticklabels()]
 
 
 CALLS = {

@@ -536,6 +536,14 @@ ERRORS = {
     "no time": (lambda: ssep.tables.read(pl.DataFrame({"a": [1]})), r"polars has no index"),
     "arrays": (lambda: ssep.tables.read(np.ones(3)), r"must be a table of pandas, polars or xarray; got a `ndarray`"),
     "target": (lambda: ssep.tables.read(FRAME, time="day", unit="day"), r"Name one of \['count', 'label'\]"),
+    "places without numbers": (
+        lambda: ssep.tables.read(
+            xr.DataArray(np.ones((4, 2)), {"time": DAYS, "site": ["a", "b"]}, ("time", "site")),
+            unit="day",
+            places="site",
+        ),
+        r"must have numbers in column 'site'; got values of type <U1",
+    ),
 }
 
 
@@ -568,6 +576,9 @@ def test_bad_questions(messy):
         r"must name columns of extras; got \['area'\]": {"horizon": 2, "aux": {"area": 1.0}},
         r"must have 2 numbers; got \(3,\)": {"horizon": 2, "aux": [1.0, 2.0, 3.0]},
         r"are two ways to say when": {"horizon": 2, "at": [1.0]},
+        r"`Series.predict\(at\)` must be a table, or several times; got Timestamp": {"at": DAYS[0], "aux": 1.0},
+        r"`Series.predict\(at\)` must be a table, or several times; got '2020": {"at": "2020-01-05", "aux": 1.0},
+        r"must be a number of units, or a timedelta; got '1D'": {"horizon": 2, "step": "1D", "aux": 1.0},
         r"must be a positive integer; got 0": {"horizon": 0},
         r"must be dates, as the times of the data are; got numbers": {"at": [1.0], "aux": 1.0},
         r"must have a time zone if the times of the data have one": {"at": DAYS.tz_localize("UTC"), "aux": 1.0},
@@ -575,6 +586,13 @@ def test_bad_questions(messy):
     for message, arguments in cases.items():
         with pytest.raises(ValueError, match=message):
             series.predict(solution, **arguments)
+
+
+def test_one_quantile_needs_no_list(messy):
+    _, series, solution = messy
+    several = series.predict(solution, horizon=2, aux=1.0, quantiles=[0.25, 0.75])
+    one = series.predict(solution, horizon=2, aux=1.0, quantiles=0.75)
+    pd.testing.assert_frame_equal(one, several.drop(columns="q0.25"))
 
 
 # ArviZ

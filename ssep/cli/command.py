@@ -9,6 +9,7 @@ import jax
 
 from ssep.cli.options import parser
 from ssep.cli.saying import mute
+from ssep.cli.wording import in_options
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (ValueError, RuntimeError, ImportError, OSError) as error:
             if arguments.traceback:
                 raise
-            print(f"ssep: error: {error}", file=sys.stderr)
+            print(f"ssep: error: {in_options(str(error))}", file=sys.stderr)
             return 1
     return 0
 

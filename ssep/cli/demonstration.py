@@ -2,13 +2,13 @@
 
 import argparse
 import dataclasses
-import pathlib
 import shlex
 from collections.abc import Callable
 
 import numpy as np
 
 from ssep import datasets
+from ssep.cli.folder import as_folder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +67,7 @@ def demonstrate(arguments: argparse.Namespace) -> None:
             print(f"{name:<12}{demo.title}")
         return
     demo = DEMOS[arguments.name]
-    folder = pathlib.Path(arguments.out or f"results-{arguments.name}")
+    folder = as_folder(arguments.out or f"results-{arguments.name}")
     folder.mkdir(parents=True, exist_ok=True)
     columns = demo.columns()
     path = folder / "data.csv"

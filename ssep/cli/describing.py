@@ -17,7 +17,7 @@ def describe_data(path: str, series: Series) -> str:
     seen, count = int(data.mask.sum()), len(data.t)
     first, last = float(data.t[0]), float(data.t[-1])
     if clock.unit is None:
-        times = f"from {first:g} to {last:g}"
+        times = f"from {first:.10g} to {last:.10g}"
     else:
         zone = "" if clock.zone is None else f" ({clock.zone})"
         begin, end, zero = (_short(date) for date in to_wall(clock.dates([first, last, 0.0]), clock.zone))

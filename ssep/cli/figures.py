@@ -10,8 +10,9 @@ from ssep.kernels import Sum
 from ssep.plotting.horizon import grid_over
 from ssep.plotting.panels import import_pyplot
 from ssep.solution import Solution
+from ssep.tables.clock import Clock
 from ssep.tables.series import Series
-from ssep.tables.zones import to_wall
+from ssep.tables.zones import located
 
 FIGURE, COMPONENTS = "figure.png", "components.png"
 
@@ -29,7 +30,7 @@ def draw(folder: pathlib.Path, solution: Solution, series: Series, ahead: Any, t
     """
     pyplot = import_pyplot("predictive")
     clock = series.clock
-    dates = None if clock.unit is None else lambda t: to_wall(clock.dates(t), clock.zone)
+    dates = None if clock.unit is None else lambda t: _as_drawn(clock, t)
     label = time if clock.zone is None else f"{time} ({clock.zone})"
     future = None if ahead is None else series.layout.rows_of(ahead)
     numbers = np.empty(0) if future is None else clock.numbers(future.stamps)
@@ -48,7 +49,15 @@ def draw(folder: pathlib.Path, solution: Solution, series: Series, ahead: Any, t
         border = own[-1] if dates is None else dates(own[-1:])[0]
         ax.axvline(border, color="0.5", linewidth=0.8, linestyle=":")
         style = {"transform": ax.get_xaxis_transform(), "va": "top", "color": "0.4", "fontsize": "small"}
-        ax.text(border, 0.99, " forecast", **style)
+        # On the side of the line where there is room.
+        early = own[-1] - own[0] < numbers[-1] - own[-1]
+        ax.text(
+            border,
+            0.98,
+            " forecast" if early else "forecast \N{RIGHTWARDS ARROW} ",
+            ha="left" if early else "right",
+            **style,
+        )
     ax.figure.savefig(folder / FIGURE, dpi=150)
     pyplot.close(ax.figure)
     written.append(folder / FIGURE)
@@ -59,3 +68,9 @@ def draw(folder: pathlib.Path, solution: Solution, series: Series, ahead: Any, t
         pyplot.close(panels[0].figure)
         written.append(folder / COMPONENTS)
     return written
+
+
+def _as_drawn(clock: Clock, t: np.ndarray) -> Any:
+    """Dates; those of a time zone know it, so that an hour that clocks repeat is drawn twice as wide."""
+    instants = clock.dates(t)
+    return instants if clock.zone is None else located(instants, clock.zone)

@@ -3,7 +3,6 @@
 import argparse
 import importlib.util
 import json
-import pathlib
 import sys
 from typing import Any
 
@@ -11,6 +10,7 @@ import optax
 
 from ssep.cli.describing import describe_data, describe_model
 from ssep.cli.figures import COMPONENTS, FIGURE, draw
+from ssep.cli.folder import as_folder
 from ssep.cli.holding import all_but
 from ssep.cli.inputs import future_exposure, read_frame, read_rule, read_series
 from ssep.cli.outputs import Questions, draw_paths, predict_ahead, predict_rows, together, write_csv
@@ -37,6 +37,7 @@ def fit_file(arguments: argparse.Namespace) -> None:
     frame = read_frame(arguments.data, columns, arguments.time_zone, arguments.future_exposure)
     series = read_series(frame, columns, arguments.unit, likelihood)
     # What is going to fail had better fail before learning.
+    as_folder(arguments.out)
     if questions.horizon:
         series.future(questions.horizon, questions.every)
     if not arguments.no_figure:
@@ -85,7 +86,7 @@ def _write(
     say: Say,
 ) -> None:
     """Write everything into the folder."""
-    solution, folder = as_solution("ssep fit", solved), pathlib.Path(arguments.out)
+    solution, folder = as_solution("ssep fit", solved), as_folder(arguments.out)
     folder.mkdir(parents=True, exist_ok=True)
     for name in (PATHS, FIGURE, COMPONENTS):  # of an earlier fit, which this one may not write again
         (folder / name).unlink(missing_ok=True)

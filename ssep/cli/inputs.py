@@ -5,6 +5,9 @@ import dataclasses
 import re
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
 from ssep.checks import require
 from ssep.cli.csv_file import numbers, read_csv, require_known
 from ssep.cli.results import Columns
@@ -26,7 +29,10 @@ def read_frame(path: str, columns: Columns, zone: str | None, exposure: float | 
         exposure: What the exposure is where the file has none, and nothing was observed.
         has_target: Whether there are observations.
     """
-    for name in filter(None, columns[:3]):
+    names = [name for name in columns[:3] if name is not None]
+    apart = len(set(names)) == len(names)
+    require(apart, "--time, --target, --exposure", "must name different columns", names, "Name each column once.")
+    for name in names:
         taken = re.fullmatch(r"mean|sd|q[\d.e-]+|f\d*_(mean|sd)", name) is not None
         remedy = "Rename it in the file."
         require(not taken, f"column {name}", "must not be called as one of the predictions", name, remedy)
@@ -56,12 +62,23 @@ def read_series(frame: Any, columns: Columns, unit: str | None, likelihood: Like
     require(dates or unit is None, "--unit", "is for dates", f"numbers in column {columns.time!r}", remedy)
     chosen = (unit or "day") if dates else None
     series = read(frame, columns.target, time=columns.time, unit=chosen, aux=columns.exposure)
+    remedy = "Leave it out, or choose a likelihood with an exposure or trials."
+    fine = columns.exposure is None or _takes_extras(likelihood)
+    require(fine, "--exposure", "is for likelihoods that use it", type(likelihood).__name__, remedy)
     try:
         series.check_support(likelihood)
     except ValueError as error:
         line = re.sub(r" in row (\d+)", lambda row: f" in line {frame.index[int(row[1])]}", str(error))
         raise ValueError(line) from error
     return series
+
+
+def _takes_extras(likelihood: Likelihood) -> bool:
+    """Whether what a likelihood says depends on the extras of an observation."""
+    latents = jnp.zeros(likelihood.num_latents or 2)
+    program = jax.make_jaxpr(lambda extra: likelihood.log_prob(jnp.ones(()), latents, extra))(1.0)
+    (extra,) = program.jaxpr.invars
+    return any(used is extra for step in program.jaxpr.eqns for used in step.invars)
 
 
 def read_rule(text: str, alpha: float | None) -> Rule:

@@ -69,7 +69,7 @@ def _add_fit(commands) -> None:
         metavar="NAME,...",
         help='hyperparameters that keep their values (default: period); "" learns all',
     )
-    learning.add_argument("--learning-rate", type=_number, default=0.1, metavar="NUMBER", help="default: 0.1")
+    learning.add_argument("--learning-rate", type=_positive, default=0.1, metavar="NUMBER", help="default: 0.1")
     output = fit.add_argument_group("output")
     output.add_argument("--out", default="results", metavar="FOLDER", help="where to write (default: results)")
     _add_questions(output)
@@ -112,22 +112,34 @@ def _add_demo(commands) -> None:
     demo.add_argument("--out", metavar="FOLDER", help="where to write (default: results-NAME)")
 
 
+def _require(condition: bool, requirement: str, text: str) -> None:
+    if not condition:
+        raise argparse.ArgumentTypeError(f"{requirement}; got {text!r}")
+
+
 def _number(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"must be finite; got {text}")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    _require(math.isfinite(value), "must be a finite number", text)
+    return value
+
+
+def _positive(text: str) -> float:
+    value = _number(text)
+    _require(value > 0, "must be positive", text)
     return value
 
 
 def _whole(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must not be negative; got {text}")
-    return value
+    value = _number(text)
+    _require(value >= 0, "must not be negative", text)
+    _require(value == int(value), "must be a whole number", text)
+    return int(value)
 
 
 def _levels(text: str) -> tuple[float, ...]:
-    levels = tuple(float(part) for part in text.split(",") if part.strip())
-    if not all(0 < level < 1 for level in levels):
-        raise argparse.ArgumentTypeError(f"must lie between 0 and 1; got {text}")
+    levels = tuple(_number(part) for part in text.split(",") if part.strip())
+    _require(all(0 < level < 1 for level in levels), "must lie between 0 and 1", text)
     return levels

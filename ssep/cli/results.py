@@ -53,9 +53,13 @@ def read_model(path: str) -> tuple[Solution, Series, Columns]:
     folder = pathlib.Path(path)
     folder = folder.parent if folder.name == MODEL else folder
     remedy = "Name the folder that `ssep fit --out` wrote."
-    require((folder / MODEL).is_file(), "ssep predict", f"needs a folder with {MODEL}", path, remedy)
-    table = json.loads((folder / TABLE).read_text())
-    version = table.pop("version")
+    require((folder / MODEL).is_file(), "ssep predict", f"needs a folder with {MODEL}", repr(path), remedy)
+    try:
+        table = json.loads((folder / TABLE).read_text())
+        version = table.pop("version")
+    except (FileNotFoundError, KeyError, TypeError, ValueError) as error:
+        got = f"a file {TABLE} that is missing or damaged ({type(error).__name__}: {error})"
+        raise ValueError(f"`ssep predict` needs a folder that `ssep fit` wrote; got {got}. Fit again.") from error
     require(version == _VERSION, "ssep predict", f"reads folders of version {_VERSION}", version, "Fit again.")
     unit, origin, zone = (table.pop(name) for name in ("unit", "origin", "zone"))
     columns, solution = Columns(**table), as_solution("ssep predict", load(folder / MODEL))

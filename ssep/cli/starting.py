@@ -8,8 +8,14 @@ import numpy as np
 
 from ssep.checks import require
 from ssep.data import Data
-from ssep.expressions import format_kernel, format_likelihood, parse_kernel, parse_likelihood
-from ssep.expressions.starting import starting_latents, starting_lengthscale, starting_likelihood
+from ssep.expressions import format_likelihood, parse_likelihood
+from ssep.expressions.starting import (
+    is_left_open,
+    starting_kernel,
+    starting_latents,
+    starting_lengthscale,
+    starting_likelihood,
+)
 from ssep.likelihoods.base import Likelihood
 from ssep.priors import SDEPrior
 
@@ -53,13 +59,7 @@ def starting_model(data: Data, likelihood: str, kernels: Sequence[str], mean: fl
     lengthscale, each = starting_lengthscale(np.asarray(data.t)), []
     for text, latent in zip([*kernels] * (count // len(kernels)), latents, strict=True):
         starts = {"lengthscale": lengthscale, "variance": latent.variance}
-        each.append(parse_kernel(text, defaults=starts))
-        notes |= {name for name in starts if _is_left_open(text, starts, name)}
+        each.append(starting_kernel(text, starts))
+        notes |= {name for name in starts if is_left_open(text, starts, name)}
     means = tuple(float(latent.mean) if mean is None else mean for latent in latents)
     return Start(SDEPrior(tuple(each), mean=means), lik, [text for name, text in _REASONS.items() if name in notes])
-
-
-def _is_left_open(text: str, starts: dict[str, float], name: str) -> bool:
-    """Whether an expression leaves a number to its default."""
-    one, other = (format_kernel(parse_kernel(text, defaults={**starts, name: value})) for value in (1.0, 2.0))
-    return one != other

@@ -10,7 +10,16 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from ssep.checks import require
 from ssep.energies import Energy, FilterEnergy
-from ssep.estimators.models import Kernels, as_data, as_likelihood, as_rule, make_prior, spread_places, starts_for
+from ssep.estimators.models import (
+    Kernels,
+    as_data,
+    as_likelihood,
+    as_rule,
+    make_prior,
+    refuse_dates,
+    spread_places,
+    starts_for,
+)
 from ssep.inference import infer
 from ssep.learning import fit
 from ssep.likelihoods import Likelihood
@@ -46,7 +55,7 @@ class TemporalGP(BaseEstimator):
         self.optimiser = optimiser
         self.objective = objective
 
-    def _learn(self, X: np.ndarray, y: np.ndarray, likelihood: str | Likelihood) -> None:
+    def _learn(self, X: np.ndarray, y: np.ndarray, likelihood: Any) -> None:
         """Fit the model to checked arrays."""
         name = type(self).__name__
         whole = isinstance(self.num_steps, int | np.integer) and self.num_steps >= 0
@@ -81,6 +90,7 @@ class TemporalGP(BaseEstimator):
     def _at(self, X: Any) -> Prediction:
         """The predictive distribution at rows of X: arrays with an axis for the rows, and one of one place if any."""
         check_is_fitted(self)
+        refuse_dates(X)
         rows = np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
         return predict(self.solution_, rows[:, 0], r_new=rows[:, None, 1:] if rows.shape[1] > 1 else None)
 

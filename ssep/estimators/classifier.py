@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from ssep.checks import require
 from ssep.estimators.base import TemporalGP
+from ssep.estimators.models import as_likelihood, refuse_dates
 
 
 class TemporalGPClassifier(ClassifierMixin, TemporalGP):
@@ -45,6 +46,7 @@ class TemporalGPClassifier(ClassifierMixin, TemporalGP):
             X: Times and places, shape (n, 1) or (n, 1 + R), in any order.
             y: Labels of any kind, shape (n,).
         """
+        refuse_dates(X)
         rows, labels = map(np.asarray, validate_data(self, X, y, dtype=np.float64))
         check_classification_targets(labels)
         self.classes_ = np.unique(labels)
@@ -52,7 +54,12 @@ class TemporalGPClassifier(ClassifierMixin, TemporalGP):
         got = f"{count} class"
         require(count > 1, "TemporalGPClassifier.fit(y)", "must have two classes or more", got, "Check the labels.")
         usual = "bernoulli" if count == 2 else f"categorical({count})"
-        self._learn(rows, self._encode(labels), usual if self.likelihood is None else self.likelihood)
+        numbers = self._encode(labels)
+        likelihood = as_likelihood(usual if self.likelihood is None else self.likelihood, numbers)
+        got, remedy = type(likelihood).__name__, f"Leave it out: {usual} is the default here."
+        requirement = "must be one of labels, which have probabilities"
+        require(likelihood.discrete, "TemporalGPClassifier(likelihood)", requirement, got, remedy)
+        self._learn(rows, numbers, likelihood)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -77,7 +84,7 @@ class TemporalGPClassifier(ClassifierMixin, TemporalGP):
 
     def _encode(self, y: np.ndarray) -> np.ndarray:
         known = np.isin(y, self.classes_)
-        got = "" if known.all() else repr(y[~known][0])
+        got = "" if known.all() else repr(y[~known].tolist()[0])
         remedy = "Fit to data with all classes."
         require(known.all(), f"{type(self).__name__}", "knows only the classes it was fitted to", got, remedy)
         return np.searchsorted(self.classes_, y).astype(float)

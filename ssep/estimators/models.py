@@ -7,8 +7,14 @@ import numpy as np
 
 from ssep.checks import require
 from ssep.data import Data
-from ssep.expressions.reading import parse_kernel, parse_rule
-from ssep.expressions.starting import Start, starting_latents, starting_lengthscale, starting_likelihood
+from ssep.expressions.reading import parse_rule
+from ssep.expressions.starting import (
+    Start,
+    starting_kernel,
+    starting_latents,
+    starting_lengthscale,
+    starting_likelihood,
+)
 from ssep.kernels import Kernel
 from ssep.likelihoods import Likelihood
 from ssep.priors import Prior, SDEPrior, SpatioTemporalPrior
@@ -18,14 +24,26 @@ Kernels = str | Kernel | Sequence[str | Kernel]
 """A kernel or its text, or one per latent."""
 
 
-def as_likelihood(likelihood: str | Likelihood, y: np.ndarray) -> Likelihood:
+def as_likelihood(likelihood: Any, y: np.ndarray) -> Likelihood:
     """A likelihood, made from its text if it is one."""
-    return starting_likelihood(likelihood, y) if isinstance(likelihood, str) else likelihood
+    found = starting_likelihood(likelihood, y) if isinstance(likelihood, str) else likelihood
+    known, remedy = isinstance(found, Likelihood), 'For example "poisson", or `ssep.likelihoods.Poisson()`.'
+    require(known, "TemporalGP(likelihood)", "must be a likelihood or its text", repr(found), remedy)
+    return found
 
 
 def as_rule(rule: str | Rule) -> Rule:
     """A rule, made from its text if it is one."""
     return parse_rule(rule) if isinstance(rule, str) else rule
+
+
+def refuse_dates(X: Any) -> None:
+    """Raise if there are dates among the columns, whose numbers would count nanoseconds or the like."""
+    kinds = getattr(X, "dtypes", None)
+    kinds = [getattr(X, "dtype", None)] if kinds is None else list(kinds)
+    found = [kind for kind in kinds if getattr(kind, "kind", "") in ("m", "M") or str(kind).startswith("Datetime")]
+    remedy = "Count units: `(dates - dates.min()) / np.timedelta64(1, 'D')`, or read them with `ssep.tables`."
+    require(not found, "TemporalGP(X)", "must have times as numbers", f"dates ({', '.join(map(str, found))})", remedy)
 
 
 def as_data(times: np.ndarray, places: np.ndarray, y: np.ndarray, at_stations: bool) -> Data:
@@ -91,6 +109,6 @@ def _kernels(kernel: Kernels, defaults: Sequence[Mapping[str, Any]]) -> tuple[Ke
     requirement, remedy = f"must be one, or one for each of {len(defaults)} latents", "Give one for all."
     require(len(given) == len(defaults), "TemporalGP(kernel, spatial_kernel)", requirement, len(given), remedy)
     return tuple(
-        parse_kernel(each, defaults=values) if isinstance(each, str) else each
+        starting_kernel(each, values) if isinstance(each, str) else each
         for each, values in zip(given, defaults, strict=True)
     )

@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from ssep.checks import require
 from ssep.estimators.base import TemporalGP
+from ssep.estimators.models import refuse_dates
 
 
 class TemporalGPRegressor(RegressorMixin, TemporalGP):
@@ -45,6 +46,7 @@ class TemporalGPRegressor(RegressorMixin, TemporalGP):
             X: Times and places, shape (n, 1) or (n, 1 + R), in any order.
             y: Observations, shape (n,).
         """
+        refuse_dates(X)
         rows, values = map(np.asarray, validate_data(self, X, y, dtype=np.float64, y_numeric=True))
         self._learn(rows, self._encode(values), "gaussian" if self.likelihood is None else self.likelihood)
         return self

@@ -64,7 +64,8 @@ class Builder:
         if key in _CONSTANTS and not node.arguments:
             return _CONSTANTS[key]
         if key not in self.family:
-            names = {written_name(cls) for cls in self.family.values()}
+            short = {name for name, cls in self.family.items() if name != spelling(cls.__name__)}
+            names = {written_name(cls) for cls in self.family.values()} | short
             remedy = suggestion(node.name, names)
             self._fail(node.position, f"does not know this name; got `{node.name}`. {remedy}")
         cls = self.family[key]

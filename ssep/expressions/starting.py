@@ -1,12 +1,15 @@
 """Where learning starts, from the size of the data: for texts that leave numbers open."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from ssep.expressions.reading import parse_likelihood
+from ssep.checks import require
+from ssep.expressions.reading import parse_kernel, parse_likelihood
+from ssep.kernels import Kernel
 from ssep.likelihoods import Likelihood
 from ssep.likelihoods.base import require_moments
 from ssep.types import Aux
@@ -37,6 +40,25 @@ def starting_likelihood(text: str, y: np.ndarray) -> Likelihood:
     if not spread > 0:
         return likelihood
     return parse_likelihood(text, defaults={"variance": _NOISE * spread**2, "scale": np.sqrt(_NOISE) * spread})
+
+
+def starting_kernel(text: str, starts: Mapping[str, Any]) -> Kernel:
+    """As `parse_kernel`, with starts for what the text leaves open; raise if that is a period, which has none.
+
+    Args:
+        text: The expression.
+        starts: Lengthscale and variance.
+    """
+    kernel, remedy = parse_kernel(text, defaults=starts), "Write it in units of time, as in `periodic(period=7)`."
+    known = not is_left_open(text, starts, "period")
+    require(known, "kernel", "must give the period of a pattern, which the data do not tell", repr(text), remedy)
+    return kernel
+
+
+def is_left_open(text: str, starts: Mapping[str, Any], name: str) -> bool:
+    """Whether the text of a kernel leaves the number of some name to its default."""
+    one, other = (parse_kernel(text, defaults={**starts, name: value}) for value in (1.0, 2.0))
+    return not eqx.tree_equal(one, other)
 
 
 def starting_lengthscale(points: np.ndarray, parts: float = 10.0) -> float:

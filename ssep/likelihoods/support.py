@@ -63,7 +63,7 @@ def extra_number(
         right,
         type(likelihood).__name__,
         f"takes one number per observation, {name}, through `Data(aux=...)`",
-        f"{len(leaves)} arrays of shapes {[jnp.shape(leaf) for leaf in leaves]} per observation",
+        f"{len(leaves)} arrays of shapes {[jnp.shape(leaf) for leaf in leaves]} per observation" if leaves else "none",
         "Pass a single array with the shape of y.",
     )
     return jnp.asarray(leaves[0] if leaves else default)

@@ -45,6 +45,12 @@ class Horizon:
         return dates
 
     def label(self, ax: Any) -> None:
-        """Name the axis, unless dates speak for themselves."""
+        """Name the axis; dates speak for themselves, and briefly, so that they do not run into each other."""
+        from matplotlib.dates import AutoDateFormatter, ConciseDateFormatter
+
+        axis = ax.xaxis
         if self.times is None:
             ax.set_xlabel("t")
+        elif isinstance(axis.get_major_formatter(), AutoDateFormatter):  # not the caller's own
+            locator = axis.get_major_locator()
+            axis.set_major_formatter(ConciseDateFormatter(locator, tz=locator.tz))

@@ -1,6 +1,7 @@
 """Which times come next: the step of a regular series, also with gaps, and the times that follow."""
 
 import datetime
+import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,8 @@ def following(clock: Clock, values: np.ndarray, count: int, step: Any = None) ->
     """
     distinct = np.unique(values)
     if clock.unit is None:
+        known = step is None or isinstance(step, numbers.Real)
+        require(known, _CALL, "must be a number, as the times are", repr(step), "Leave it out to find it.")
         length = _even_gap(distinct) if step is None else float(step)
         require(length > 0, _CALL, "must be positive", step, "Steps lead to later times.")
         return distinct[-1] + length * np.arange(1, count + 1)
@@ -48,6 +51,8 @@ def following(clock: Clock, values: np.ndarray, count: int, step: Any = None) ->
 def _given_pace(clock: Clock, step: Any) -> _Pace:
     unit = clock.unit
     assert unit is not None
+    known = isinstance(step, numbers.Real | datetime.timedelta | np.timedelta64)
+    require(known, _CALL, "must be a number of units, or a timedelta", repr(step), "Leave it out to find it.")
     if isinstance(step, datetime.timedelta | np.timedelta64):
         length = np.timedelta64(step)
     elif unit.length is None:

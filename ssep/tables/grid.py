@@ -168,6 +168,9 @@ class Grid(Layout):
             return None
         template = self.dataset[self._targets[0]].isel({self.time: 0}, drop=True)
         spread = [self.dataset[name].broadcast_like(template).transpose(*self.others) for name in self.places]
+        for name, each in zip(self.places, spread, strict=True):
+            if each.dtype.kind not in "iuf":
+                refuse_type(name, each.dtype)
         return np.stack([np.asarray(each.values, float).ravel() for each in spread], 1)
 
     def _spread(self, values: np.ndarray) -> np.ndarray:

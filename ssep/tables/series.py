@@ -45,7 +45,7 @@ class Series:
         horizon: int | None = None,
         step: Any = None,
         aux: Any = None,
-        quantiles: Sequence[float] = (0.05, 0.5, 0.95),
+        quantiles: float | Sequence[float] = (0.05, 0.5, 0.95),
         moments: bool = True,
         latents: bool = True,
         smoother: Smoother = Sequential(),
@@ -60,7 +60,7 @@ class Series:
             step: Their length, in units of time or as a timedelta; by default that of the data.
             aux: Extras at new times, for those that `at` has no column for: a number, or one or several numbers per
                 time for each column by name.
-            quantiles: Levels of quantiles of the observations.
+            quantiles: Levels of quantiles of the observations, one or several; () for none.
             moments: Whether to give means and standard deviations of the observations.
             latents: Whether to give means and standard deviations of the latents.
             smoother: How the filter and the smoother are run.
@@ -68,10 +68,11 @@ class Series:
         one = at is None or horizon is None
         require(one, "Series.predict(at, horizon)", "are two ways to say when", "both", "Leave one out.")
         rows = self._rows(self.future(horizon, step) if horizon is not None else at, aux)
-        needed = self.layout.aux if moments or quantiles else None
+        levels = np.atleast_1d(np.asarray(quantiles, float)).tolist()
+        needed = self.layout.aux if moments or levels else None
         question = self.layout.question(self.clock, rows, needed)
         found = predict(solution, question.t, r_new=question.r, aux=question.aux, smoother=smoother)
-        summary = summarise(found, quantiles, moments, latents)
+        summary = summarise(found, levels, moments, latents)
         return self.layout.answer(rows, summary.picked(question.pick))
 
     def future(self, horizon: int, step: Any = None) -> Stamps:
@@ -118,6 +119,9 @@ class Series:
         if at is None:
             require(aux is None, "Series.predict(aux)", "is for new times", "the data's own rows", "Leave it out.")
             return self.layout.own_rows()
+        several = isinstance(at, Stamps) or (hasattr(at, "__len__") and not isinstance(at, str))
+        remedy = "Put a single time into a list."
+        require(several, "Series.predict(at)", "must be a table, or several times", repr(at), remedy)
         rows = None if isinstance(at, Stamps) else self.layout.rows_of(at)
         given = self._given(aux)
         if rows is None:

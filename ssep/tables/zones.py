@@ -25,8 +25,13 @@ def to_wall(instants: np.ndarray, zone: datetime.tzinfo | None) -> np.ndarray:
     """What a clock on the wall shows, to the microsecond, at instants in UTC."""
     if zone is None:
         return instants
+    return np.array([time.replace(tzinfo=None) for time in located(instants, zone)], "datetime64[us]")
+
+
+def located(instants: np.ndarray, zone: datetime.tzinfo) -> list[datetime.datetime]:
+    """Instants in UTC as dates that know their time zone, to the microsecond."""
     utc = [instant.replace(tzinfo=datetime.UTC) for instant in instants.astype("datetime64[us]").tolist()]
-    return np.array([instant.astimezone(zone).replace(tzinfo=None) for instant in utc], "datetime64[us]")
+    return [instant.astimezone(zone) for instant in utc]
 
 
 def to_instants(wall: np.ndarray, zone: datetime.tzinfo | None) -> np.ndarray:
