@@ -125,7 +125,7 @@ def predict(
     """
     solved = as_solution("predict", solution)
     where = look_at("predict", solved.prior, solved.data.locations, t_new, r_new)
-    extras = check_aux("predict", aux, where.shape)
+    extras = check_aux("predict", solved.likelihood, aux, where.shape)
     marginals, joint_cov = posterior_at("predict", solved, where, smoother, joint)
     return Prediction(
         t=where.t,
@@ -147,8 +147,8 @@ def posterior_at(
     return _predict(solved.prior, solved.data.locations, solved.sites, solved.start, line, where, smoother, joint)
 
 
-def check_aux(call: str, aux: Aux, shape: tuple[int, ...]) -> Aux:
-    """Extras as arrays of floats, one entry per new observation."""
+def check_aux(call: str, likelihood: Likelihood | None, aux: Aux, shape: tuple[int, ...]) -> Aux:
+    """Extras as arrays of floats, one entry per new observation, that the likelihood can do with."""
     aux = as_aux(aux)
     for leaf in jax.tree.leaves(aux):
         require(
@@ -158,7 +158,10 @@ def check_aux(call: str, aux: Aux, shape: tuple[int, ...]) -> Aux:
             f"shape {np.shape(leaf)}",
             "Give one entry per new observation (`np.broadcast_to` helps).",
         )
-    return jax.tree.map(as_float, aux)
+    extras = jax.tree.map(as_float, aux)
+    if likelihood is not None and is_concrete(extras):
+        likelihood.check_extras(jax.tree.map(np.asarray, extras))
+    return extras
 
 
 @eqx.filter_jit

@@ -85,7 +85,7 @@ def sample(
         )
         if aux is None and jax.tree.leaves(solved.data.aux):
             lik = None  # without the extras that the data came with, an observation cannot be drawn
-    extras = check_aux("sample", aux, where.shape)
+    extras = check_aux("sample", lik, aux, where.shape)
     return Paths(f, None if lik is None or not _can_draw(lik) else _observe(key_y, lik, f, extras))
 
 

@@ -396,11 +396,14 @@ def test_exposures_that_cannot_be_are_no_predictions(results, tmp_path, capsys):
     assert main(["predict", str(results[1]), "--horizon", "2", "--future-exposure", "-2"]) == 1
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "`--exposure days` must be possible wherever something is predicted; got -2.0" in shown.err
+    assert "`Poisson` needs positive exposures in `--exposure`; got -2.0" in shown.err
     times = tmp_path / "new.csv"
     times.write_text("date,days\n2024-03-05,1\n2024-03-06,-3\n")
     assert main(["predict", str(results[1]), "--times", str(times)]) == 1
     assert "got -3.0" in capsys.readouterr().err
+    times.write_text("date,days\n2024-03-05,1\n2024-03-06,\n")
+    assert main(["predict", str(results[1]), "--times", str(times)]) == 1
+    assert "days" in capsys.readouterr().err
 
 
 def test_a_day_on_which_clocks_change_is_drawn_in_its_length(tmp_path, monkeypatch):

@@ -269,6 +269,23 @@ def test_exposure_at_new_times_scales_counts_and_must_be_given():
         bare.y_mean  # noqa: B018
     with pytest.raises(ValueError, match=r"`predict\(aux\)` must begin with the shape of the new observations"):
         ssep.predict(solution, [1900.0, 1855.0], aux=np.ones(3))
+    for impossible in (0.0, -2.0):
+        with pytest.raises(ValueError, match=r"`Poisson` needs positive exposures .* at position 1"):
+            ssep.predict(solution, [1900.0, 1855.0], aux=np.array([1.0, impossible]))
+        with pytest.raises(ValueError, match="`Poisson` needs positive exposures"):
+            ssep.sample(jax.random.key(0), solution, [1900.0, 1855.0], aux=np.array([1.0, impossible]))
+    unknown = ssep.predict(solution, [1900.0, 1855.0], aux=np.array([np.nan, 1.0]))
+    assert np.isnan(unknown.y_mean).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("wrap", [lambda lik: lik, ssep.likelihoods.ZeroInflated])
+def test_trials_at_new_times_must_be_possible(wrap):
+    data = ssep.Data(np.arange(4.0), np.array([1.0, 2.0, 0.0, 3.0]), aux=np.full(4, 3.0))
+    lik = wrap(ssep.likelihoods.Binomial())
+    solution = solve(ssep.SDEPrior(Matern32(1.0, 5.0)), lik, data)
+    for impossible in (0.0, 2.5):
+        with pytest.raises(ValueError, match="`Binomial` needs positive whole trials"):
+            ssep.predict(solution, [1.5], aux=np.array([impossible]))
 
 
 def test_log_prob_checks_its_observations():

@@ -28,9 +28,7 @@ class Questions(NamedTuple):
 def predict_rows(solution: Solution, series: Series, frame: Any, columns: Columns, questions: Questions) -> Any:
     """The columns of a frame, with predictions beside them."""
     found = series.predict(solution, frame, quantiles=questions.quantiles, moments=_has_moments(solution))
-    table = frame.join(found.drop(columns=columns.time))
-    _require_predicted(table, columns.exposure, questions)
-    return table
+    return frame.join(found.drop(columns=columns.time))
 
 
 def predict_ahead(solution: Solution, series: Series, questions: Questions) -> Any:
@@ -45,7 +43,6 @@ def predict_ahead(solution: Solution, series: Series, questions: Questions) -> A
     )
     for name, value in (questions.exposure or {}).items():
         found.insert(1, name, value)
-        _require_predicted(found, name, questions)
     return found
 
 
@@ -54,14 +51,6 @@ def together(table: Any, ahead: Any) -> Any:
     import pandas as pd
 
     return table if ahead is None else pd.concat([table, ahead], ignore_index=True)
-
-
-def _require_predicted(table: Any, exposure: str | None, questions: Questions) -> None:
-    """Raise where an exposure leaves no distribution of observations."""
-    undefined = table[[f"q{level:g}" for level in questions.quantiles]].isna().any(axis=1)
-    if exposure is not None and undefined.any():
-        requirement, remedy = "must be possible wherever something is predicted", "Exposures and trials are positive."
-        require(False, f"--exposure {exposure}", requirement, table[exposure][undefined].iloc[0], remedy)
 
 
 def _has_moments(solution: Solution) -> bool:

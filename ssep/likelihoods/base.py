@@ -151,6 +151,9 @@ class Likelihood(eqx.Module):
     def check_observations(self, y: np.ndarray, aux: Aux) -> None:
         """Raise unless the observed values lie in the support; called with known values only."""
 
+    def check_extras(self, aux: Aux) -> None:
+        """Raise unless the extras of observations to come are possible; NaN is unknown, and no mistake."""
+
     def check_moments(self) -> None:
         """Raise unless the conditional moments exist for the parameters' known values."""
 

@@ -11,7 +11,7 @@ from jaxtyping import PRNGKeyArray
 
 from ssep import links
 from ssep.likelihoods.base import Likelihood
-from ssep.likelihoods.support import extra_number, require_all, require_counts, require_sigmoid
+from ssep.likelihoods.support import extra_number, known, require_all, require_counts, require_sigmoid
 from ssep.links import Link
 from ssep.types import Aux, Latents, Scalar
 
@@ -54,12 +54,19 @@ class Binomial(Likelihood):
         """Counts are integers from 0 to the trials, which are positive integers."""
         require_counts(self, y)
         trials = np.asarray(extra_number(self, aux, "its trials", axes=y.ndim))
-        remedy = "Mark observations without trials as missing (NaN in y)."
-        require_all(
-            self, trials, (trials > 0) & (trials == np.round(trials)), "needs positive whole trials in `aux`", remedy
-        )
+        self._require_trials(trials)
         remedy = "`aux` holds the number of trials, failures included."
         require_all(self, y, y <= trials, "needs counts of at most the number of trials in y", remedy)
+
+    def check_extras(self, aux: Aux) -> None:
+        """Trials are positive integers."""
+        for trials in jax.tree.leaves(known(aux)):
+            self._require_trials(trials)
+
+    def _require_trials(self, trials: np.ndarray) -> None:
+        remedy = "Mark observations without trials as missing (NaN in y)."
+        valid = (trials > 0) & (trials == np.round(trials))
+        require_all(self, trials, valid, "needs positive whole trials in `aux`", remedy)
 
     def _trials(self, aux: Aux) -> Scalar:
         return extra_number(self, aux, "its trials")

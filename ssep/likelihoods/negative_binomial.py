@@ -14,7 +14,7 @@ from ssep.checks import as_float
 from ssep.constraints import POSITIVE
 from ssep.likelihoods.base import Likelihood
 from ssep.likelihoods.poisson import Poisson
-from ssep.likelihoods.support import exposure_of, require_counts, require_exposures, require_rate
+from ssep.likelihoods.support import exposure_of, known, require_counts, require_exposures, require_rate
 from ssep.links import Link
 from ssep.types import Aux, Latents, Scalar, ScalarLike
 
@@ -68,3 +68,7 @@ class NegativeBinomial(Likelihood):
         """Counts are non-negative integers, exposures positive."""
         require_counts(self, y)
         require_exposures(self, aux)
+
+    def check_extras(self, aux: Aux) -> None:
+        """Exposures are positive."""
+        require_exposures(self, known(aux))

@@ -12,7 +12,7 @@ from jaxtyping import PRNGKeyArray
 from ssep import links
 from ssep.cubature import Cubature
 from ssep.likelihoods.base import Likelihood
-from ssep.likelihoods.support import exposure_of, require_counts, require_exposures, require_rate
+from ssep.likelihoods.support import exposure_of, known, require_counts, require_exposures, require_rate
 from ssep.links import Link
 from ssep.marginals import Marginals
 from ssep.types import Aux, Latents, Scalar
@@ -82,3 +82,7 @@ class Poisson(Likelihood):
         """Counts are non-negative integers, exposures positive."""
         require_counts(self, y)
         require_exposures(self, aux)
+
+    def check_extras(self, aux: Aux) -> None:
+        """Exposures are positive."""
+        require_exposures(self, known(aux))

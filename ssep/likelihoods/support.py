@@ -81,6 +81,11 @@ def require_exposures(likelihood: Likelihood, aux: Aux) -> None:
         require_all(likelihood, exposure, exposure > 0, "needs positive exposures in `Data(aux=...)`", remedy)
 
 
+def known(aux: Aux) -> Aux:
+    """The entries that are not NaN."""
+    return jax.tree.map(lambda extra: extra[~np.isnan(extra)], aux)
+
+
 def require_outputs(likelihood: Likelihood, output: np.ndarray, count: int) -> None:
     """Raise unless every observation is of one of so many outputs."""
     valid = (output >= 0) & (output < count) & (output == np.round(output))

@@ -66,6 +66,10 @@ class ZeroInflated(Likelihood):
         """Those of the counts."""
         self.counts.check_observations(y, aux)
 
+    def check_extras(self, aux: Aux) -> None:
+        """Those of the counts."""
+        self.counts.check_extras(aux)
+
     def check_moments(self) -> None:
         """They exist if those of the counts do."""
         require_moments(self.counts, "ZeroInflated")
