@@ -17,7 +17,6 @@ from jax import Array
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(20)
 LOG_WEIGHTS = np.log(WEIGHTS / WEIGHTS.sum())
 TOLERANCE = 1e-6
-MOST_LOOKS = 1000
 SHORTEST = 1e-5
 """The damping at which an inference gives up."""
 
@@ -70,7 +69,7 @@ def one_latent(log_prob: Callable[[Array, Array], Array]) -> Model:
 
 
 def noise_and_mean() -> Model:
-    """y ~ N(f, softplus(g - 1/2)^2): f in closed form given g, and Gauss-Hermite for g."""
+    """The model y ~ N(f, softplus(g - 1/2)^2): f in closed form given g, and Gauss-Hermite for g."""
 
     def given(mean: Array, cov: Array) -> tuple[Array, Array, Array]:
         g = mean[1] + jnp.sqrt(cov[1, 1]) * NODES
@@ -171,10 +170,10 @@ def solve(glance: Callable[[Sites], State], sites: Sites, descends: bool, longes
         The last state, and the number of looks that it took.
     """
     state, length, looks = glance(sites), longest, 1
-    while not jnp.isfinite(state.energy):
+    while not jnp.isfinite(state.energy) and looks < 50:
         sites = jax.tree.map(lambda x: x / 2, sites)
         state, looks = glance(sites), looks + 1
-    while state.residual > TOLERANCE and length > SHORTEST and looks < MOST_LOOKS:
+    while state.residual > TOLERANCE and length > SHORTEST and looks < 150 / longest:
         moved = jax.tree.map(lambda x, y, length=length: x + length * (y - x), state.sites, state.target)
         other, looks = glance(moved), looks + 1
         # Below the rounding of the energy, and where nothing descends, a residual that explodes is what tells.
