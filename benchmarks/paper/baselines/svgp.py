@@ -16,9 +16,8 @@ from gpytorch.kernels import Kernel, MaternKernel, PeriodicKernel, ScaleKernel
 from paper.experiments import Experiment
 
 METHODS = {"SVGP 15": 15, "SVGP 100": 100, "SVGP 500": 500}
-RATE = 0.05
-LIMIT = 300
-"""Seconds of learning, after which it stops wherever it is."""
+LIMIT = 100
+"""Seconds of the processor for learning, after which it ends: a busy machine takes nothing away."""
 DEGREE = 20
 
 torch.set_num_threads(1)
@@ -30,11 +29,18 @@ class Plan(NamedTuple):
 
     unit: float
     """That inputs are divided by, so that one rate suits inducing points and hyperparameters."""
+    rate: float
+    """Of Adam at the beginning."""
     batch: int
     epochs: int
 
 
-PLANS = {"banana": Plan(1.0, 360, 300), "binary": Plan(25.0, 500, 200), "airline": Plan(100.0, 1000, 60)}
+PLANS = {
+    "banana": Plan(1.0, 0.05, 360, 300),
+    "binary": Plan(25.0, 0.05, 500, 200),
+    # Larger steps of hundreds of points at once let the exponential overflow, which Adam is slow to forget.
+    "airline": Plan(100.0, 0.01, 500, 100),
+}
 TASKS = tuple(PLANS)
 
 
@@ -94,7 +100,7 @@ def learn(task: str, method: str, setup: Experiment, fold: int) -> dict[str, Any
         "hyperparameters": {name: value.tolist() for name, value in _values(model.kernel)},
         "seconds": time.perf_counter() - begun,
         "settings": {
-            "optimiser": f"adam({RATE}), cosine decay over {plan.epochs} epochs or {LIMIT} s, what ends first",
+            "optimiser": f"adam({plan.rate}), cosine decay over {plan.epochs} epochs or {LIMIT} s of CPU",
             "batch": plan.batch,
             "unit": plan.unit,
             "inducing": len(model.variational_strategy.inducing_points),
@@ -108,14 +114,14 @@ def _minimise(model: Sparse, likelihood: Any, x: torch.Tensor, y: torch.Tensor, 
     """Adam on the bound, with a rate that falls to zero as a cosine; the number of epochs that were done."""
     bound = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(y))
     optimiser = torch.optim.Adam(model.parameters())
-    begun, seen = time.perf_counter(), 0
+    begun, seen = time.process_time(), 0
     while True:
         for part in torch.randperm(len(y)).split(plan.batch):
             epochs = seen / len(y)
-            progress = max(epochs / plan.epochs, (time.perf_counter() - begun) / LIMIT)
+            progress = max(epochs / plan.epochs, (time.process_time() - begun) / LIMIT)
             if progress >= 1:
                 return epochs
-            optimiser.param_groups[0]["lr"] = RATE * (1 + math.cos(math.pi * progress)) / 2
+            optimiser.param_groups[0]["lr"] = plan.rate * (1 + math.cos(math.pi * progress)) / 2
             optimiser.zero_grad()
             loss = -bound(model(x[part]), y[part])
             loss.backward()
