@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS := 1
 # The theme announces the end of mkdocs 1 on every build; pyproject.toml stays below 2.
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo examples test lint types unit install docs gallery bench paper clean
+.PHONY: demo examples test lint types unit install docs gallery bench paper paper-baselines clean
 
 demo: $(VENV)/.plot
 	$(BIN)/python examples/coal.py
@@ -40,6 +40,19 @@ PAPER_TASKS ?= coal motorcycle banana binary
 paper: $(VENV)/.bench
 	cd benchmarks && ../$(BIN)/python -m paper run $(PAPER_TASKS) --workers 2
 	cd benchmarks && ../$(BIN)/python -m paper render
+
+# What others offer, on the same folds: dense processes, and sparse ones of GPyTorch in an environment of its own.
+SVGP := build/svgp
+paper-baselines: $(VENV)/.bench $(SVGP)/.installed
+	cd benchmarks && ../$(BIN)/python -m paper.baselines dense
+	cd benchmarks && ../$(SVGP)/bin/python -m paper.baselines svgp --tasks banana
+	cd benchmarks && ../$(SVGP)/bin/python -m paper.baselines svgp --tasks binary airline --folds 0
+	cd benchmarks && ../$(BIN)/python -m paper render
+
+$(SVGP)/.installed: benchmarks/paper/baselines/requirements.txt
+	$(PYTHON) -m venv $(SVGP)
+	$(SVGP)/bin/python -m pip install --quiet --requirement $< --editable .
+	touch $@
 
 # Draws every kernel and likelihood into docs/images, and writes the page that shows them; and the figures of pages.
 gallery: $(VENV)/.dev

@@ -8,6 +8,7 @@ import numpy as np
 from tasks import TASKS
 
 from paper import results
+from paper.baseline_table import baseline_table
 from paper.figures import draw
 from paper.methods import METHODS
 from paper.step_table import step_table
@@ -121,6 +122,7 @@ def render() -> None:
         "What the settings are worth": changes(ours),
         "Seconds to learn one fold": seconds(),
         "Table 2: seconds of a training step": step_table(),
+        "Baselines": baseline_table(wanted),
         "Figures": figures(),
     }
     parts = [line for title, lines in sections.items() for line in ["", f"### {title}", "", *lines]]

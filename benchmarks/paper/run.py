@@ -37,7 +37,7 @@ def run(task: str, names: list[str], protocol: str, folds: list[int], minutes: f
                         found, sites = _learn(setup, every[name], _start(setup, done, *key.values()), protocol, fold)
             except ValueError as error:
                 found = {"nlpd": None, "error": str(error)}
-            entry = key | found | {"commit": _commit()}
+            entry = key | found | {"commit": commit()}
             results.add(entry)
             done[tuple(key.values())] = entry
             print(key | {"nlpd": found["nlpd"], "seconds": found.get("seconds")}, flush=True)
@@ -98,7 +98,8 @@ def _report(setup: Experiment, fold: int, solution: ssep.Solution, begun: float)
     }
 
 
-def _commit() -> str:
+def commit() -> str:
+    """The version of the code that a result is of."""
     found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     return found.stdout.strip()
 
