@@ -33,8 +33,7 @@ class Conditioned(eqx.Module):
 
 def condition(mean: Latents, cov: LatentMatrix, linear: Latents, precision: LatentMatrix) -> Conditioned:
     """Condition one Gaussian on one site."""
-    # So that the derivative in the precision is symmetric as well.
-    return _condition(mean, cov, linear, symmetrise(precision), False)[0]
+    return _condition(mean, cov, linear, precision, False)[0]
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(4,))
@@ -70,6 +69,8 @@ def _condition_jvp(inverse: bool, primals: tuple[Array, ...], tangents: tuple[Ar
     found, keep = _condition(*primals, True)
     cov = primals[1]
     d_mean, d_cov, d_linear, d_precision = tangents
+    # So that the derivative in the precision is symmetric in reverse mode too.
+    d_precision = symmetrise(d_precision)
     d_seen = d_mean + _times(d_cov, found.shift)
     d_site = d_linear - _times(d_precision, found.mean)
     d_shift = _times(keep, d_site) - _times(found.shrink, d_seen)

@@ -10,13 +10,20 @@ from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Float
 
 UNROLL_LIMIT = 8
+# Multiplications from which on a library is faster than a loop that XLA writes.
+_MANY = 4096
 
 
 def matmul(left: Float[Array, "rows inner"], right: Float[Array, "inner columns"]) -> Float[Array, "rows columns"]:
-    """Matrix product; small ones as a fused sum of outer products, which is what a scan on a CPU runs fastest."""
-    if max(*left.shape, *right.shape) > UNROLL_LIMIT:
-        return left @ right
-    return _small_matmul(left, right)
+    """Matrix product without a library call where it is small, which is what a scan on a CPU runs fastest.
+
+    A fused sum of outer products if no side is above `UNROLL_LIMIT`, else a sum over one axis.
+    """
+    if max(*left.shape, *right.shape) <= UNROLL_LIMIT:
+        return _small_matmul(left, right)
+    if left.shape[0] * right.size < _MANY:
+        return jnp.sum(left[:, :, None] * right, 1)
+    return left @ right
 
 
 @jax.custom_jvp

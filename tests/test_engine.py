@@ -16,10 +16,14 @@ from ssep.smoothers.stridewise import filter_strides
 from ssep.statespace import DenseDynamics, StructuredDynamics
 
 SUM = Matern52(1.0, 2.0) + Periodic(0.5, 1.0, 1.7, 2) * Matern32(1.0, 5.0)
+MATERN = Matern52(1.0, 2.0)
 PRIORS = {
     "small": ssep.SDEPrior(Matern32(1.0, 2.0)),
     "two small": ssep.SDEPrior((Matern32(1.0, 2.0), Matern12(0.5, 1.0)), mean=(0.3, -0.2)),
     "blocks": ssep.SDEPrior(SUM, mean=0.4),
+    "blocks of six latents": ssep.SDEPrior(
+        (*[Cosine(1.0, w) * Matern12(0.5, 4.0) for w in (1.0, 2.0, 3.0)], *[MATERN] * 3)
+    ),
     "blocks of two latents": ssep.SDEPrior((SUM, Cosine(1.0, 2.0) * Matern12(0.5, 4.0))),
 }
 NUM_STEPS = 37
@@ -56,6 +60,8 @@ CASES = pytest.mark.parametrize(
         ("blocks", False, None),
         ("blocks", True, 2),
         ("blocks of two latents", False, None),
+        ("blocks of six latents", True, None),
+        ("blocks of six latents", False, 2),
         ("field", False, None),
         ("field", True, 2),
     ],

@@ -43,6 +43,21 @@ def test_unrolled_forms_equal_numpy(size, seed):
     np.testing.assert_allclose(linalg.matmul(jnp.asarray(matrix), jnp.asarray(right)), matrix @ right, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(3, 4, 5), (6, 15, 16), (15, 6, 16), (16, 16, 15), (16, 16, 16), (2, 40, 3)])
+def test_products_of_every_size_and_their_derivatives_equal_numpy(shape):
+    rng = np.random.default_rng(3)
+    rows, inner, columns = shape
+    left, right, weight = (
+        rng.normal(size=(rows, inner)),
+        rng.normal(size=(inner, columns)),
+        rng.normal(size=(rows, columns)),
+    )
+    got, pull = jax.vjp(linalg.matmul, jnp.asarray(left), jnp.asarray(right))
+    np.testing.assert_allclose(got, left @ right, atol=1e-12)
+    for found, wanted in zip(pull(jnp.asarray(weight)), (weight @ right.T, left.T @ weight), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
 @sizes
 @given(seed=seeds)
 def test_projection_is_the_positive_part(size, seed):

@@ -1,6 +1,7 @@
 """The state space model of some data: how the state moves, and how observations see it."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
@@ -159,7 +160,8 @@ class StateSpace(eqx.Module):
             self.view.read(step[1], each) if self.targets_nodes else each.reshape(*self._seen, each.shape[-1])
             for each in (left, right)
         )
-        return symmetrise(jnp.einsum("...ik,...jk->...ij", ours, theirs))
+        product = lambda ours, theirs: symmetrise(matmul(ours, theirs.T))  # noqa: E731
+        return product(ours, theirs) if self.view.per_step is None else jax.vmap(product)(ours, theirs)
 
     def spread_mean(self, step: Step, targets: Float[Array, " target"]) -> Float[Array, "*obs latent"]:
         """The means of `spread`."""
