@@ -11,6 +11,8 @@ from paper.methods import Method
 
 # L-BFGS is at the minimum of every task after a dozen steps or two.
 STEPS, TOLERANCE = 30, 1e-2
+# Between steps, so that the energy is one function of the hyperparameters, as a line search takes it to be.
+SWEEPS = 10
 
 
 def _optimiser() -> optax.GradientTransformation:
@@ -35,6 +37,7 @@ def learn_ours(
         optimiser=_optimiser(),
         num_steps=STEPS,
         tol=TOLERANCE,
+        schedule=ssep.Interleave(sweeps=SWEEPS),
         trainable=experiment.trainable,
         log_prior=log_prior,
         step=step,
@@ -61,5 +64,10 @@ def settings(protocol: str, method: Method, experiment: Experiment) -> dict[str,
     if protocol == "paper":
         optimiser = f"adam({experiment.rate}), {experiment.steps} steps"
         return {"optimiser": optimiser, "energy": "FilterEnergy", "damping": experiment.damping}
-    own = {"optimiser": f"lbfgs, up to {STEPS} steps", "energy": type(method.energy).__name__, "damping": "adaptive"}
+    own = {
+        "optimiser": f"lbfgs, up to {STEPS} steps",
+        "energy": type(method.energy).__name__,
+        "damping": "adaptive",
+        "sweeps": SWEEPS,
+    }
     return own | {"degree": experiment.degree} | ({} if protocol == "ours" else {"changed": protocol})
