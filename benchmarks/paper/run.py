@@ -90,6 +90,7 @@ def _solve(
 def _report(setup: Experiment, fold: int, solution: ssep.Solution, begun: float) -> dict[str, Any]:
     return {
         "nlpd": setup.score(solution, fold),
+        "expected": setup.expected_score(solution, fold),
         "energy": float(solution.energy),
         "sweeps": int(solution.num_sweeps),
         "converged": bool(solution.result == ssep.RESULTS.converged),
