@@ -39,6 +39,7 @@ bench: $(VENV)/.bench
 PAPER_TASKS ?= coal motorcycle banana binary
 paper: $(VENV)/.bench
 	cd benchmarks && ../$(BIN)/python -m paper run $(PAPER_TASKS) --workers 2
+	cd benchmarks && ../$(BIN)/python -m paper figures $(PAPER_TASKS)
 	cd benchmarks && ../$(BIN)/python -m paper render
 
 # What others offer, on the same folds: dense processes, and sparse ones of GPyTorch in an environment of its own.

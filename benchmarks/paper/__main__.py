@@ -2,10 +2,11 @@
 
     python -m paper run coal banana [--methods "EEP 1" "VI(GH)"] [--protocol paper] [--folds 0 1 2] [--minutes 10]
                                     [--workers 2]
+    python -m paper figures [coal ...]
     python -m paper render
 
 from the folder `benchmarks`, or `make paper`. `run` adds what is missing to paper/results.jsonl and can be stopped at
-any time; `render` writes docs/results/paper.md and its figures from there.
+any time; `figures` draws the best method of each task from there, `render` writes docs/results/paper.md.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import time
 
 from tasks import TASKS
 
+from paper.figures import draw
 from paper.methods import FAMILIES, METHODS
 from paper.render import render
 from paper.run import ALL_FOLDS, PROTOCOLS, run
@@ -31,10 +33,16 @@ def main() -> None:
     runner.add_argument("--folds", nargs="+", type=int, default=ALL_FOLDS)
     runner.add_argument("--minutes", type=float, default=10.0, help="for each method on each task")
     runner.add_argument("--workers", type=int, default=1, help="processes side by side")
-    commands.add_parser("render", help="write the tables and the figures")
+    drawer = commands.add_parser("figures", help="draw the best method of each task")
+    drawer.add_argument("tasks", nargs="*", choices=list(TASKS), default=list(TASKS))
+    commands.add_parser("render", help="write the tables")
     asked = parser.parse_args()
     if asked.command == "render":
         render()
+        return
+    if asked.command == "figures":
+        for task in asked.tasks:
+            draw(task)
         return
     begun = time.perf_counter()
     # A fresh process for each family: compiled programs are many, and nothing is shared beyond it.

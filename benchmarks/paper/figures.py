@@ -1,5 +1,6 @@
 """A figure of each task: the posterior given all data, with what the best method learned on its first fold."""
 
+import pathlib
 from collections.abc import Callable
 from typing import Any
 
@@ -13,19 +14,25 @@ from paper.experiments import Experiment, experiment
 from paper.methods import METHODS, methods
 
 
-def draw(task: str) -> str | None:
-    """Draw one task into docs/images; the name of its best method, or None if nothing was run."""
+def image(task: str) -> pathlib.Path:
+    """Where the figure of a task is."""
+    return IMAGES / f"paper-{task}.png"
+
+
+def draw(task: str) -> None:
+    """Draw one task, if it was run."""
     best = _best(task)
     if best is None:
-        return None
+        return
     setup = experiment(task)
     method = methods(setup.degree)[best["method"]]
     model = setup.learned(best["hyperparameters"])
     solution = ssep.infer(*model, method.rule, setup.task.data, objective=method.energy, tol=1e-3, throw=False)
     _DRAWINGS[task](setup, solution)
-    plt.gcf().savefig(IMAGES / f"paper-{task}.png", dpi=110)
-    plt.close()
-    return best["method"]
+    figure = plt.gcf()
+    figure.suptitle(f"{best['method']}, as learned on the first fold", fontsize="small")
+    figure.savefig(image(task), dpi=110)
+    plt.close(figure)
 
 
 def _best(task: str) -> dict[str, Any] | None:

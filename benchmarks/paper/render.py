@@ -9,7 +9,7 @@ from tasks import TASKS
 
 from paper import results
 from paper.baseline_table import baseline_table
-from paper.figures import draw
+from paper.figures import image
 from paper.methods import METHODS
 from paper.step_table import step_table
 from paper.variants import CHANGES
@@ -118,17 +118,13 @@ def changes(ours: dict[tuple[str, str], Cell]) -> list[str]:
 
 
 def figures() -> list[str]:
-    """Draw every task that has results."""
-    lines = []
-    for task in TASKS:
-        method = draw(task)
-        if method is not None:
-            lines += ["", f"![{task.capitalize()} with {method}](../images/paper-{task}.png)"]
-    return lines
+    """Those that were drawn."""
+    drawn = [task for task in TASKS if image(task).exists()]
+    return [line for task in drawn for line in ("", f"![{task.capitalize()}](../images/{image(task).name})")]
 
 
 def render() -> None:
-    """Draw the figures and write the tables into the page."""
+    """Write the tables into the page."""
     wanted, ours, theirs = printed(), found("ours"), found("paper")
     sections = {
         "Table 1": table(ours, wanted),
