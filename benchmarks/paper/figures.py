@@ -30,7 +30,7 @@ def draw(task: str) -> None:
     solution = ssep.infer(*model, method.rule, setup.task.data, objective=method.energy, tol=1e-3, throw=False)
     _DRAWINGS[task](setup, solution)
     figure = plt.gcf()
-    figure.suptitle(f"{best['method']}, as learned on the first fold", fontsize="small")
+    figure.suptitle(f"{task.capitalize()}, {best['method']}, as learned on the first fold", fontsize="small")
     figure.savefig(image(task), dpi=110)
     plt.close(figure)
 
@@ -52,8 +52,9 @@ def _motorcycle(setup: Experiment, solution: ssep.Solution) -> None:
     _, axes = plt.subplots(3, 1, figsize=(8, 8), sharex=True, layout="constrained")
     ssep.plotting.predictive(solution, ax=axes[0])
     ssep.plotting.latents(solution, ax=axes[1:])
-    axes[0].set(title="Motorcycle: readings, the mean, and the size of the noise before its link", xlabel="")
-    axes[2].set(xlabel="standardised time")
+    axes[0].set(xlabel="", ylabel="readings")
+    axes[1].set(ylabel="mean")
+    axes[2].set(xlabel="standardised time", ylabel="size of the noise, before its link")
 
 
 def _coal(setup: Experiment, solution: ssep.Solution) -> None:

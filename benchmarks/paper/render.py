@@ -127,7 +127,7 @@ def changes(ours: dict[tuple[str, str], Cell]) -> list[str]:
 def figures() -> list[str]:
     """Those that were drawn."""
     drawn = [task for task in TASKS if image(task).exists()]
-    return [line for task in drawn for line in (f"![{task.capitalize()}](../images/{image(task).name})", "", "")]
+    return [line for task in drawn for line in (f"![{task.capitalize()}](../images/{image(task).name})", "")]
 
 
 def render() -> None:
