@@ -16,7 +16,7 @@ SWEEPS = 10
 
 
 def _optimiser() -> optax.GradientTransformation:
-    """L-BFGS with a line search that takes no gradients, which compiles in a third of the time."""
+    """L-BFGS with a line search that takes no gradients, of which there is less to compile."""
     return optax.lbfgs(linesearch=optax.scale_by_backtracking_linesearch(12, store_grad=False))
 
 
